@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{Attachment, RemoteFile};
-use adjutant_config::{Config, MailConfig, SearchConfig, SearchKind};
+use adjutant_config::{Config, MailConfig, People, SearchConfig, SearchKind};
 use adjutant_fakes::{mail_server, pdf};
 use adjutant_models::Request;
 use adjutant_store::executions;
@@ -270,6 +270,8 @@ fn office(config: &mut Config, server: &mail_server::Server, web: &Web) {
         self_copy: false,
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
+        people: People::default(),
+        label: "shared".into(),
     });
     config.assistant.owner = vec!["console:ada".into()];
     // The clock moves by a second for each message.

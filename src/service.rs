@@ -141,6 +141,17 @@ pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
     parts.into_iter().filter_map(Result::err).collect()
 }
 
+/// Says where the secrets are, and takes over those that an earlier version kept in files. Without them all else works.
+async fn open_secrets(services: &Services, store: &Store) {
+    services.secrets.attach(store);
+    services.oauth.attach(store);
+    let taken = services.oauth.take_over().await;
+    let checked = services.secrets.check().await;
+    if let Err(error) = taken.and(checked) {
+        tracing::error!(%error, "stored logins can't be used");
+    }
+}
+
 /// Tells other instances what this one is, and its operator where its settings differ from theirs.
 async fn register_settings(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
     instance.heartbeat(store).await?;
@@ -186,6 +197,7 @@ impl Service {
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
         let services = Arc::new(skill_set.services(build_services(config, rooms)?));
+        open_secrets(&services, &store).await;
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let renderer = voice::renderer(config, &live)?;

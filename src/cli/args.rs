@@ -5,18 +5,22 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod account;
 mod init;
 mod mcp;
 mod oauth;
 mod plan;
+mod secrets;
 mod skills;
 mod web;
 mod workflow;
 
+pub(crate) use account::AccountCommand;
 pub(crate) use init::InitArgs;
 pub(crate) use mcp::McpCommand;
 pub(crate) use oauth::OAuthCommand;
 pub(crate) use plan::{PlanArgs, PlanCommand};
+pub(crate) use secrets::SecretsCommand;
 pub(crate) use skills::SkillsCommand;
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
@@ -71,9 +75,15 @@ pub(crate) enum Command {
     /// List MCP servers, look at their tools and approve them
     #[command(subcommand, after_help = "Example:\n  adjutant mcp list")]
     Mcp(McpCommand),
+    /// Connect people's accounts of mail, calendars and contacts
+    #[command(subcommand, after_help = "Example:\n  adjutant account list")]
+    Account(AccountCommand),
     /// Log in at services that skills use
     #[command(subcommand, after_help = "Example:\n  adjutant oauth login google")]
     Oauth(OAuthCommand),
+    /// Manage the key that logins and passwords are sealed with
+    #[command(subcommand, after_help = "Example:\n  adjutant secrets rotate")]
+    Secrets(SecretsCommand),
     /// Create, check and run workflows
     Workflow(WorkflowArgs),
     /// Plan for a goal, ask, and carry the plan out

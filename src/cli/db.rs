@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use adjutant_config::Config;
 use adjutant_engine::gateway::retention::remove_unknown_files;
+use adjutant_skills::accounts::{Logins, SecretStore};
 use adjutant_store::check::{self, Finding};
 use adjutant_store::instances::{self, LivingInstance};
 use adjutant_store::{Store, StoreError, leases, rate_limits};
@@ -25,7 +26,9 @@ const LISTED: usize = 10;
 /// Runs `adjutant db`.
 pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let mut result = run_on(&store, &command).await;
+    let secrets = Arc::new(SecretStore::new(&config));
+    secrets.attach(&store);
+    let mut result = run_on(&store, &Logins::new(&config, secrets), &command).await;
     if matches!((&command, &result), (DbCommand::Erase { .. }, Ok((_, true)))) {
         // Nobody else is at work, so nothing is being fetched.
         let removed = remove_unknown_files(&store, &config.files_dir(), Duration::ZERO).await;
@@ -38,7 +41,7 @@ pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, 
 }
 
 /// Runs a command; returns its output and whether it found no problems.
-async fn run_on(store: &Store, command: &DbCommand) -> Result<(String, bool), CliError> {
+async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(String, bool), CliError> {
     Ok(match command {
         // Opening a store migrates it.
         DbCommand::Migrate => (migrated(store).await?, true),
@@ -50,7 +53,7 @@ async fn run_on(store: &Store, command: &DbCommand) -> Result<(String, bool), Cl
             (problems(&store.backend().shown(), &findings), findings.is_empty())
         }
         DbCommand::Export { person } => (person::export(store, person).await?, true),
-        DbCommand::Erase { person, yes } => person::erase(store, person, *yes).await?,
+        DbCommand::Erase { person, yes } => person::erase(store, logins, person, *yes).await?,
     })
 }
 
@@ -183,7 +186,7 @@ mod tests {
     use super::*;
 
     async fn output(app: &TestStore, what: DbCommand) -> (String, bool) {
-        let (text, well) = run_on(&app.store, &what).await.unwrap();
+        let (text, well) = run_on(&app.store, &Logins::default(), &what).await.unwrap();
         (text.replace(app.folder.path().to_str().unwrap(), "FOLDER"), well)
     }
 
@@ -283,7 +286,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           41 applied, latest 47 (room rules)
+        migrations           42 applied, latest 48 (accounts)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -318,7 +321,8 @@ mod tests {
         let copy = Store::open(&url, app.clock.clone()).await.unwrap();
         assert_eq!(check::counts(&copy).await.unwrap(), check::counts(&app.store).await.unwrap());
         for path in [path, app.folder.path().join("none/copy.db")] {
-            let failed = run_on(&app.store, &DbCommand::Backup { path }).await.unwrap_err().to_string();
+            let failed = run_on(&app.store, &Logins::default(), &DbCommand::Backup { path }).await;
+            let failed = failed.unwrap_err().to_string();
             assert!(failed.starts_with("the store can't be copied to /"), "{failed}");
         }
     }
@@ -326,7 +330,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 41 applied, latest 47 (room rules)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 42 applied, latest 48 (accounts)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \

@@ -3,6 +3,7 @@
 //! Each check runs on its own, so one failure hides no other. Nothing is changed, except what every command
 //! changes: opening an older store migrates it, and our files become private.
 
+pub(super) mod connect;
 mod machine;
 mod memory;
 pub(super) mod parts;
@@ -78,12 +79,15 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("secrets", machine::secrets(config));
     checks.add_all("data", machine::private(service::private::restrict(config)));
     checks.add_all("data", machine::data_dir(&config.data_dir));
-    match service::open_store(config, Arc::new(SystemClock)).await {
+    let store = service::open_store(config, Arc::new(SystemClock)).await;
+    match &store {
         Ok(store) => {
-            check_store(&store, checks).await;
-            parts::mcp(config, &store, checks).await;
-            memory::embeddings(config, &store, checks).await;
-            store.close().await;
+            check_store(store, checks).await;
+            parts::mcp(config, store, checks).await;
+            memory::embeddings(config, store, checks).await;
+            if let Err(error) = connect::accounts(config, store, checks).await {
+                checks.add("accounts", Finding::error(error.to_string(), "run `adjutant db check`"));
+            }
         }
         Err(error) => checks.add("store", Finding::error(error.to_string(), "")),
     }
@@ -91,10 +95,17 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config).await);
     checks.add_all("sandbox", sandbox::programs(config));
-    parts::logins(config, checks).await;
+    parts::logins(config, store.as_ref().ok(), checks).await;
+    if let Ok(store) = store {
+        store.close().await;
+    }
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));
+    connect::shared(config, checks);
     parts::accounts(config, checks).await;
+    for (section, finding) in connect::applications(config).await {
+        checks.add(section, finding);
+    }
     voice::services(config, checks).await;
     checks.add_all("otlp", parts::traces(config).await);
     match service::connect(config) {

@@ -5,7 +5,7 @@ mod check;
 mod draft;
 mod model;
 mod script;
-mod terminal;
+pub(super) mod terminal;
 mod wizard;
 
 use std::fs::{self, Permissions};

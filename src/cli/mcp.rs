@@ -11,13 +11,13 @@ use adjutant_sandbox::{Launcher, Permissions};
 use adjutant_skills::handlers::mcp::{
     Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,
 };
-use adjutant_skills::oauth::{LoginState, OAuth};
+use adjutant_skills::oauth::LoginState;
 use adjutant_store::{Batch, Store};
 use adjutant_types::clock::{Clock, SystemClock};
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
-use super::oauth::{by_browser, in_words, plain};
+use super::oauth::{attached, by_browser, in_words, plain};
 use super::{CliError, McpCommand as Command, confirmed, out};
 use crate::service;
 
@@ -31,13 +31,16 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     }
     if let Command::Login { server } | Command::Logout { server } = &command {
         check_configured(config.mcp.keys().map(String::as_str), server)?;
-        return login(&config, server, matches!(command, Command::Login { .. })).await;
+        let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+        let done = login(&config, &store, server, matches!(command, Command::Login { .. })).await;
+        store.close().await;
+        return done;
     }
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
     let servers = McpServers::new(&config);
     servers.load(&store).await?;
     let done = match &command {
-        Command::List => list(&config, &servers),
+        Command::List => list(&config, &store, &servers).await,
         Command::Tools { server } => tools(&servers, server).await,
         Command::Approve { server, tools, yes } => accept(&store, &servers, server, tools, *yes).await,
         Command::Probe { .. } | Command::Login { .. } | Command::Logout { .. } => Ok(ExitCode::SUCCESS),
@@ -47,15 +50,16 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     done
 }
 
-fn list(config: &Config, servers: &McpServers) -> Result<ExitCode, CliError> {
+async fn list(config: &Config, store: &Store, servers: &McpServers) -> Result<ExitCode, CliError> {
     let mut text = String::new();
-    let oauth = OAuth::new(config);
+    let oauth = attached(config, store).await?;
     let width = servers.names().map(str::len).max().unwrap_or_default();
     for (name, server) in &config.mcp {
         let approved = servers.approved(name);
         let tools = several(approved, "approved tool");
         let _ = writeln!(text, "{name:width$}  {tools:>17}  {}", launch(&server.launch));
-        if let Some(state) = oauth.state_at_server(name).filter(|state| *state != LoginState::None) {
+        let state = oauth.state_at_server(name).await;
+        if let Some(state) = state.filter(|state| *state != LoginState::None) {
             let _ = writeln!(text, "{:width$}  {}", "", in_words(state, config));
         }
         if approved == 0 {
@@ -92,16 +96,14 @@ fn check_configured<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Res
     Err(CliError::plain(message))
 }
 
-async fn login(config: &Config, server: &str, is_login: bool) -> Result<ExitCode, CliError> {
-    // From here on, nothing we write is readable for other users.
-    service::private::restrict(config);
-    let oauth = OAuth::new(config);
+async fn login(config: &Config, store: &Store, server: &str, is_login: bool) -> Result<ExitCode, CliError> {
+    let oauth = attached(config, store).await?;
     if is_login {
         by_browser(oauth.log_in_at_server(server).await.map_err(plain)?).await?;
         out(&format!("You are logged in: {server}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let text = match oauth.log_out_of_server(server).map_err(plain)? {
+    let text = match oauth.log_out_of_server(server).await.map_err(plain)? {
         true => "logged out. The service may still list this login; you can end it there, too",
         false => "nobody was logged in",
     };

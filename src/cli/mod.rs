@@ -1,5 +1,6 @@
 //! The commands, a file each, and what they share: how a command ends and how it prints.
 
+mod account;
 mod args;
 mod chat;
 mod config;
@@ -14,6 +15,7 @@ mod oauth;
 mod pair;
 mod plan;
 mod roles;
+mod secrets;
 mod serve;
 mod service;
 mod skills;
@@ -33,8 +35,8 @@ use crate::logging::LogFilter;
 pub use args::Cli;
 use args::{
     ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, OAuthCommand,
-    PairCommand, PlanArgs, PlanCommand, RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs,
-    UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
+    PairCommand, PlanArgs, PlanCommand, RolesCommand, RunArgs, SecretsCommand, ServiceCommand, SkillsCommand,
+    TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -50,7 +52,9 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Memory(command) => memory::run(load()?, command).await,
         Command::Skills(command) => skills::command(&load()?, &command).await,
         Command::Mcp(command) => mcp::run(load()?, command).await,
+        Command::Account(command) => account::run(load()?, command).await,
         Command::Oauth(command) => oauth::run(load()?, command).await,
+        Command::Secrets(command) => secrets::run(load()?, command).await,
         Command::Roles(command) => roles::command(&load()?, &command),
         Command::Workflow(args) => workflow::run(&load()?, &args).await,
         Command::Plan(args) => plan::run(&load()?, &args).await,

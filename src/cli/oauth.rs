@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 use std::io::BufRead as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 
 use adjutant_config::Config;
 use adjutant_skills::SkillError;
 use adjutant_skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
-use adjutant_types::clock::local_day;
+use adjutant_store::Store;
+use adjutant_types::clock::{SystemClock, local_day};
 use adjutant_types::invisible_chars::line;
 use tokio::sync::oneshot;
 
@@ -17,11 +19,24 @@ use crate::service;
 
 /// Runs `adjutant oauth`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
-    // From here on, nothing we write is readable for other users.
-    service::private::restrict(&config);
-    let oauth = OAuth::new(&config);
+    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+    let done = carry_out(&config, &store, command).await;
+    store.close().await;
+    done
+}
+
+/// The logins, in this store.
+pub(super) async fn attached(config: &Config, store: &Store) -> Result<OAuth, CliError> {
+    let oauth = OAuth::new(config);
+    oauth.attach(store);
+    oauth.take_over().await.map_err(|error| CliError::plain(error.to_string()))?;
+    Ok(oauth)
+}
+
+async fn carry_out(config: &Config, store: &Store, command: Command) -> Result<ExitCode, CliError> {
+    let oauth = attached(config, store).await?;
     match command {
-        Command::List => out(&list(&config, &oauth))?,
+        Command::List => out(&list(config, &oauth).await)?,
         Command::Login { name, device } => {
             if device || (!oauth.has_page(&name) && config.oauth.contains_key(&name)) {
                 by_device(oauth.log_in_by_device(&name).await.map_err(plain)?).await?;
@@ -31,7 +46,7 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
             out(&format!("You are logged in: {name}\n"))?;
         }
         Command::Logout { name } => {
-            let text = match oauth.log_out(&name).map_err(plain)? {
+            let text = match oauth.log_out(&name).await.map_err(plain)? {
                 true => "logged out. The service may still list this login; you can end it there, too",
                 false => "nobody was logged in",
             };
@@ -45,8 +60,8 @@ pub(super) fn plain(error: SkillError) -> CliError {
     CliError::plain(error.message.whole())
 }
 
-fn list(config: &Config, oauth: &OAuth) -> String {
-    let states = oauth.states();
+async fn list(config: &Config, oauth: &OAuth) -> String {
+    let states = oauth.states().await;
     if states.is_empty() {
         return "There are no logins: [oauth.NAME] in the configuration names none\n".to_owned();
     }

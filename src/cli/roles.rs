@@ -27,7 +27,7 @@ pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, Cl
         Command::Show { name } => {
             let services = build_services(config, BTreeMap::new())
                 .map_err(|error| CliError::plain(error.to_string()))?;
-            let offered = offered(&skills, &services, true);
+            let offered = offered(&skills, &services.accounts.of_owners(), true);
             (show_named(&RoleSet::load(&paths, &skills), name, &offered)?, true)
         }
         Command::Check { path } => check(config, &paths, path.as_deref(), &skills),

@@ -38,7 +38,7 @@ async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, C
     Ok(format!("{page}/login#{code}\n"))
 }
 
-fn only(mut found: Vec<Person>, who: &str) -> Result<Person, CliError> {
+pub(super) fn only(mut found: Vec<Person>, who: &str) -> Result<Person, CliError> {
     match (found.pop(), found.is_empty()) {
         (Some(person), true) => Ok(person),
         (Some(_), false) => {

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Rooms;
-use adjutant_config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
-use adjutant_dav::{Account, CalDav, CardDav};
+use adjutant_config::{Config, ConfigError, DavConfig, MailConfig, MailServer, People, Tls as ConfigTls};
+use adjutant_dav::{Account, CalDav, CardDav, Quirks};
 use adjutant_engine::gateway::outbox::Deliverer;
 use adjutant_files::{Folder, Reader};
 use adjutant_mail::{Address, Imap, Server, Smtp, Tls};
 use adjutant_memory::vectors::Vectors;
 use adjutant_models::embeddings::Embedder;
+use adjutant_skills::accounts::{
+    Accounts, AddressBooks, Calendars, ConnectedAccount, Inbox, Logins, SecretStore, Sender,
+};
 use adjutant_skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
 use adjutant_skills::oauth::OAuth;
+use adjutant_types::AccountService;
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
@@ -32,20 +36,11 @@ pub fn build_services(
     config: &Config,
     rooms: BTreeMap<String, Arc<dyn Rooms>>,
 ) -> Result<Services, StartError> {
-    let calendar = config.calendar.as_ref().map(|calendar| {
-        let dav =
-            CalDav::new(&account("calendar", calendar)?).map_err(|error| invalid("calendar", &error))?;
-        Ok::<_, StartError>(CalendarAccount::new(dav, calendar.default.clone()))
-    });
-    let contacts = config.contacts.as_ref().map(|contacts| {
-        let dav =
-            CardDav::new(&account("contacts", contacts)?).map_err(|error| invalid("contacts", &error))?;
-        Ok::<_, StartError>(ContactsAccount::new(dav, contacts.default.clone()))
-    });
+    let secrets = Arc::new(SecretStore::new(config));
     Ok(Services {
-        mail: config.mail.as_ref().map(mailbox).transpose()?,
-        calendar: calendar.transpose()?,
-        contacts: contacts.transpose()?,
+        accounts: Arc::new(Accounts::new(config, configured(config)?, secrets.clone())),
+        logins: Arc::new(Logins::new(config, secrets.clone())),
+        secrets,
         rooms,
         resolver: config.resolver,
         search: config.search.clone(),
@@ -58,6 +53,31 @@ pub fn build_services(
         reader: Arc::new(Reader::new(config.program.clone())),
         ..Services::default()
     })
+}
+
+/// The accounts of the configuration, and whose they are.
+fn configured(config: &Config) -> Result<Vec<(ConnectedAccount, People)>, StartError> {
+    let mut all = Vec::new();
+    if let Some(mail) = &config.mail {
+        let mailbox = mailbox(mail)?;
+        let account = ConnectedAccount::configured(AccountService::Mail, &mail.label, &mailbox.from.address);
+        all.push((ConnectedAccount { mail: Some(Arc::new(mailbox)), ..account }, mail.people.clone()));
+    }
+    if let Some(calendar) = &config.calendar {
+        let dav =
+            CalDav::new(&account("calendar", calendar)?).map_err(|error| invalid("calendar", &error))?;
+        let client = CalendarAccount::new(Calendars::CalDav(dav), calendar.default.clone());
+        let account = ConnectedAccount::configured(AccountService::Calendar, &calendar.label, &calendar.user);
+        all.push((ConnectedAccount { calendar: Some(Arc::new(client)), ..account }, calendar.people.clone()));
+    }
+    if let Some(contacts) = &config.contacts {
+        let dav =
+            CardDav::new(&account("contacts", contacts)?).map_err(|error| invalid("contacts", &error))?;
+        let client = ContactsAccount::new(AddressBooks::CardDav(dav), contacts.default.clone());
+        let account = ConnectedAccount::configured(AccountService::Contacts, &contacts.label, &contacts.user);
+        all.push((ConnectedAccount { contacts: Some(Arc::new(client)), ..account }, contacts.people.clone()));
+    }
+    Ok(all)
 }
 
 /// What compares the meanings of memories, if that is wanted.
@@ -73,8 +93,8 @@ fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {
         from,
         internal_domains: config.internal_domains.clone(),
         self_copy: config.self_copy,
-        smtp: Smtp::new(server(&config.smtp)),
-        imap: config.imap.as_ref().map(|imap| Imap::new(server(imap))),
+        smtp: Sender::Smtp(Smtp::new(server(&config.smtp))),
+        imap: config.imap.as_ref().map(|imap| Inbox::Imap(Box::new(Imap::new(server(imap))))),
     })
 }
 
@@ -88,9 +108,10 @@ fn server(config: &MailServer) -> Server {
             ConfigTls::None => Tls::None,
         },
         username: config.user.clone(),
-        password: config.password.expose().into(),
+        credential: config.password.expose().into(),
         ca_file: config.ca_file.clone(),
         timeout: SERVER_TIMEOUT,
+        address_filter: None,
     }
 }
 
@@ -102,9 +123,11 @@ fn account(section: &str, config: &DavConfig) -> Result<Account, StartError> {
     Ok(Account {
         url: config.url.clone(),
         user: config.user.clone(),
-        password: config.password.expose().to_owned(),
+        credential: config.password.expose().into(),
         ca_pem: ca_pem.transpose()?,
         timeout: SERVER_TIMEOUT,
+        quirks: Quirks::default(),
+        address_filter: None,
     })
 }
 
@@ -114,9 +137,6 @@ fn invalid(section: &str, why: &dyn std::fmt::Display) -> StartError {
 
 /// Tells people about mails that bounced.
 pub(super) async fn watch_mail(services: Arc<Services>, deliverer: Arc<Deliverer>, stop: CancellationToken) {
-    if services.mail.is_none() {
-        return;
-    }
     // A process that answers one message in the terminal has ended by then.
     let _ = stop.run_until_cancelled(tokio::time::sleep(FIRST_CHECK)).await;
     let mut ticks = tokio::time::interval(CHECK_INTERVAL);

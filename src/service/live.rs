@@ -130,6 +130,8 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("mail", initial.mail != now.mail),
         ("calendar", initial.calendar != now.calendar),
         ("contacts", initial.contacts != now.contacts),
+        ("connect", initial.connect != now.connect),
+        ("secrets", initial.secrets != now.secrets),
         ("web", initial.search != now.search),
         ("notes", initial.notes != now.notes),
         ("mcp", initial.mcp != now.mcp),

@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 /// Our folders in the data folder, and how the names of our files there begin. Nothing else there is touched, because the
 /// folder may be shared.
 const FOLDERS: [&str; 7] = ["mail", "work", "backups", "mcp", "instructions", "oauth", "files"];
-const FILES: [&str; 2] = ["adjutant.db", "console-"];
+const FILES: [&str; 3] = ["adjutant.db", "console-", "secrets."];
 
 /// The rights of other users.
 const OTHERS: u32 = 0o077;
@@ -103,13 +103,14 @@ mod tests {
         }
         let program = write("work/tool", 0o755);
         let database = write("adjutant.db", 0o644);
+        let key = write("secrets.key", 0o644);
         let theirs = write("photos.zip", 0o644);
         let exposed = restrict(&config);
         assert_eq!(exposed.open, std::slice::from_ref(&data));
         assert!(exposed.closed.contains(&database) && exposed.closed.contains(&draft), "{exposed:?}");
         assert_eq!(
-            [&data, &database, &draft, &program, &theirs].map(|path| mode(path)),
-            [0o755, 0o600, 0o600, 0o700, 0o644]
+            [&data, &database, &key, &draft, &program, &theirs].map(|path| mode(path)),
+            [0o755, 0o600, 0o600, 0o600, 0o700, 0o644]
         );
         assert_eq!(mode(draft.parent().unwrap()), 0o700);
         std::fs::remove_file(&theirs).unwrap();

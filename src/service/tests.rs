@@ -140,8 +140,8 @@ fn a_skill_file_runs_a_workflow_with_its_inputs() {
     folders.write(0, "workflows/b.yaml", &workflow("b", "B", "", "workflow.visit-report"));
     skill_set.skills.reload().unwrap();
     insta::assert_snapshot!(folders.faults(&skill_set), @"
-    P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, and agents can't call those; make it a step of `type: workflow`
-    P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, and agents can't call those; make it a step of `type: workflow`
+    P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, and agents can't call those; make it a step: `{ id: ID, type: workflow, workflow: NAME }`
+    P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, and agents can't call those; make it a step: `{ id: ID, type: workflow, workflow: NAME }`
     ");
     // The domain is theirs alone.
     folders.write(0, "mine.toml", &RUNNING.replace("reports", "workflow"));

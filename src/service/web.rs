@@ -1,6 +1,8 @@
 //! The web page's view of the engine: who may see what, and what people do on the page.
 
+mod accounts;
 mod backend;
+mod connect;
 mod details;
 mod now;
 mod origins;

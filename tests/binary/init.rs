@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
 use adjutant_fakes::dav_server::{self, Kind};
 use adjutant_fakes::discord::{self, FakeDiscord};
 use adjutant_fakes::mail_server;
@@ -276,6 +277,7 @@ impl Fakes {
         for what in ["mail", "calendar", "contacts"] {
             terminal.answer(&format!("Connect a {what} account?"), "");
         }
+        terminal.answer("Let people connect their own accounts? y/n [n]", "");
         terminal.answer("Remember such facts? y/n [n]", "y");
         terminal.answer("Compare them by meaning? y/n [n]", "y");
         terminal.expect("Written: ");
@@ -348,6 +350,7 @@ fn enter_at_every_question_changes_nothing() {
         "Connect a mail account?",
         "Connect a calendar account?",
         "Connect a contacts account?",
+        "Let people connect their own accounts? y/n [n]",
         "Remember such facts? y/n [y]",
     ] {
         terminal.answer(question, "");
@@ -443,6 +446,9 @@ Connect a mail account? y/n [n]:
 Connect a calendar account? y/n [n]:
 Connect a contacts account? y/n [n]:
 
+With /connect in a chat, people log in to their own mail and calendar. Nobody else can see it.
+Let people connect their own accounts? y/n [n]:
+
 The assistant can learn facts from what people write, with one short model call for every ten messages.
 Remember such facts? y/n [n]: y
 
@@ -484,7 +490,9 @@ fn an_unwanted_channel_is_switched_off_and_the_previous_providers_keys_are_remov
         terminal.answer("Connect Discord? y/n [n]", "");
         terminal.answer("Connect Slack?", "");
         terminal.answer("Number", "7");
-        for question in ["Time zone", "Connect a mail", "Connect a calendar", "Connect a contacts"] {
+        for question in
+            ["Time zone", "Connect a mail", "Connect a calendar", "Connect a contacts", "Let people"]
+        {
             terminal.answer(question, "");
         }
         assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
@@ -522,6 +530,7 @@ fn ctrl_c_at_any_question_writes_nothing() {
         ("Connect a mail account?", ""),
         ("Connect a calendar account?", ""),
         ("Connect a contacts account?", ""),
+        ("Let people connect their own accounts?", ""),
     ];
     for last in 0..questions.len() {
         let home = Home::with_config(&config);
@@ -598,6 +607,7 @@ fn a_mail_account_is_tested_before_it_is_written() {
     terminal.expect("✓ mails can be read");
     terminal.answer("Connect a calendar account?", "n");
     terminal.answer("Connect a contacts account?", "n");
+    terminal.answer("Let people connect their own accounts?", "n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
     assert!(read(&home).contains("from = \"Alice Adams <alice@example.test>\"\n"), "{}", read(&home));
     assert!(!terminal.raw().contains("alice-secret"), "a password was shown");
@@ -627,6 +637,40 @@ fn calendar_and_contacts_are_tested_before_they_are_written() {
     terminal.answer("User name [me]", "");
     terminal.answer("Password [Enter: the same]", "");
     terminal.expect("✓ logged in; address books: ");
+    terminal.answer("Let people connect their own accounts?", "n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    assert_checked(&home);
+}
+
+#[test]
+fn an_application_is_asked_about_before_it_is_written() {
+    let cloud = FakeCloud::start();
+    let urls = format!("auth_url = \"{0}/authorize\"\ntoken_url = \"{0}/token\"\n", cloud.origin());
+    let home = Home::with_config(&format!("[connect.google]\n{urls}"));
+    let mut terminal = until_accounts(&home);
+    for what in ["mail", "calendar", "contacts"] {
+        terminal.answer(&format!("Connect a {what} account?"), "");
+    }
+    terminal.answer("Let people connect their own accounts? y/n [y]", "");
+    terminal.answer("Accounts of Google? y/n [y]", "");
+    terminal.answer("Client id", "somebody-else");
+    terminal.answer("Client secret [Enter: none]", SECRET);
+    terminal.answer("Is it internal, for your own Workspace only? y/n [n]", "y");
+    terminal.answer("Accounts of Microsoft 365 and Outlook.com? y/n [n]", "");
+    terminal.expect("✗ the provider refuses the application: HTTP 4");
+    terminal.answer("Number", "1");
+    terminal.answer("Accounts of Google? y/n [y]", "");
+    terminal.answer("Client id [somebody-else]", CLIENT);
+    terminal.answer("Client secret [Enter: keep it]", "");
+    terminal.answer("Is it internal, for your own Workspace only? y/n [y]", "");
+    terminal.answer("Accounts of Microsoft 365 and Outlook.com? y/n [n]", "");
+    terminal.expect("✓ the provider knows the application");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    let text = read(&home);
+    let client = format!("client_id = \"{CLIENT}\"\n");
+    for part in [client.as_str(), "internal = true", "people = \"everybody\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!terminal.raw().contains(SECRET), "a secret was shown");
     assert_checked(&home);
 }

@@ -2,6 +2,11 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod accounts;
+mod accounts_graph;
+mod accounts_kill;
+mod accounts_password;
+mod accounts_secrets;
 mod answers;
 mod apart;
 mod bad_input;
@@ -42,6 +47,7 @@ mod restart;
 mod runs;
 mod scheduler;
 mod scorecard;
+mod secrets;
 mod serve;
 mod service;
 mod sharing;

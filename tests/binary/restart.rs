@@ -135,13 +135,18 @@ const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 /// Those of an answer that is being written, tested by `streaming.rs`.
 const STREAMING: &str = "steered";
 
+/// Those of a login at a provider, tested by `accounts_kill.rs`.
+const LOGINS: &str = "login-arrived login-exchanged token-renewed";
+/// Those of the key that logins are sealed with, tested by `secrets.rs`.
+const KEYS: &str = "key-added secret-sealed";
+
 /// Those of a refused answer, tested by `refused.rs`.
 const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
 
 #[test]
 fn no_fail_point_is_left_out() {
     let tried: BTreeSet<String> =
-        [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, REFUSED]
+        [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, LOGINS, KEYS, REFUSED]
             .iter()
             .flat_map(|it| it.split_whitespace())
             .map(str::to_owned)

@@ -62,7 +62,10 @@ fn faultless(
                 let kind = builtin::find(skill).and_then(|skill| skill.action());
                 wish.zip(kind).is_some_and(|(wish, kind)| {
                     let most = wish.count.map(|count| (count as usize).max(wish.targets.len()));
-                    Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind)
+                    // Of an event, "undo" may also ask for the change back.
+                    let is_undo = wish.kind == ActionKind::Undo
+                        && matches!(kind, ActionKind::EventChange | ActionKind::EventDelete);
+                    (is_undo || Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind))
                         && most.is_none_or(|most| used[number] <= most)
                 })
             }

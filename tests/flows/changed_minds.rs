@@ -291,6 +291,154 @@ async fn one_call_replaces_the_question_and_keeps_the_other_arguments() {
     app.ends_well().await;
 }
 
+/// "pay rent" asks for its task, and what is to be remembered waits for that; "…instead" replaces the call, with this argument,
+/// and dispatches the other one again if `is_again`.
+fn with_a_dependant(argument: &'static str, is_again: bool) -> Scripted {
+    let note = |id: &str, after: &str| {
+        let more = json!({"arguments": {"text": "Paid"}, "depends_on": [after], "as_answer": true});
+        agent(id, &["memory.save"], more)
+    };
+    Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+        (true, _) => ends(request),
+        (false, said) if said.ends_with("instead") => {
+            let arguments =
+                json!({"question": question(request), "arguments": {argument: "pay the deposit"}});
+            let more = json!({"arguments": arguments, "as_answer": true});
+            let again = is_again.then(|| note("again", "new"));
+            calls(std::iter::once(agent("new", &["assistant.replace"], more)).chain(again).collect())
+        }
+        (false, _) => calls(vec![create("a", "pay rent", &[]), note("b", "a")]),
+    })
+}
+
+async fn notes(app: &TestApp) -> i64 {
+    app.store().count("SELECT count(*) FROM memories WHERE text = 'Paid'", &[]).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_waits_for_a_call_follows_the_one_that_replaces_it_and_once() {
+    for is_again in [false, true] {
+        let app = careful(with_a_dependant("title", is_again)).await;
+        app.says("ada", "pay rent").await;
+        app.says("ada", "make it the deposit instead").await;
+        assert_eq!(notes(&app).await, 0, "it waits");
+        let done = app.says("ada", "yes").await;
+        assert_eq!((titles(&app).await, notes(&app).await), (vec!["pay the deposit".to_owned()], 1));
+        assert_eq!(app.requests(Who::Orchestrator).len(), 2, "both results are the answer: {}", done.text);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn what_waits_for_a_call_stays_with_its_question_if_nothing_replaces_it() {
+    let app = careful(with_a_dependant("titel", false)).await;
+    let asked = app.says("ada", "pay rent").await;
+    let answer = app.says("ada", "make it the deposit instead").await;
+    assert_eq!(app.ends(&answer).await, ["new failed params", "b skipped", "tasks.create failed params"]);
+    app.presses("ada", &asked, "Approve").await;
+    assert_eq!((titles(&app).await, notes(&app).await), (vec!["pay rent".to_owned()], 1));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_replacement_that_changes_nothing_asks_nothing_anew() {
+    let app = careful(replacing_by(json!({"title": "pay rent", "due": null}))).await;
+    let first = app.says("ada", "pay rent").await;
+    let answer = app.says("ada", "pay the rent instead").await;
+    assert_eq!(app.ends(&answer).await, ["new failed params", "assistant.replace failed params"]);
+    let error = app.agent(&answer, "new").await.error.unwrap_or_default();
+    assert!(error.contains("change nothing"), "{error}");
+    app.presses("ada", &first, "Approve").await;
+    assert_eq!(titles(&app).await, ["pay rent"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn after_reading_something_the_result_of_a_replacement_is_the_answer_too() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("All right."),
+        (false, "what came in?") => direct("read", "outside.read", json!({})),
+        (false, "the deposit instead") => {
+            let arguments = json!({"question": question(request), "arguments": {"title": "pay the deposit"}});
+            agent("new", &["assistant.replace"], json!({"arguments": arguments, "as_answer": true}))
+        }
+        (false, _) => create("a", "pay rent", &[]),
+    });
+    let app = scripted_with(script, |config| {
+        skill_file(config, &outside_skill(&["/bin/echo", "Pay at once"]));
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    for said in ["what came in?", "pay rent", "the deposit instead"] {
+        app.says("ada", said).await;
+    }
+    let before = app.requests(Who::Orchestrator).len();
+    let done = app.says("ada", "yes").await;
+    assert_eq!(done.text, "✓ Added “pay the deposit”");
+    assert_eq!(app.requests(Who::Orchestrator).len(), before);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn after_reading_something_what_waits_is_still_wished_for_with_a_replacement() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => text("All right."),
+        (false, "what came in?") => direct("read", "outside.read", json!({})),
+        (false, "the deposit instead") => replace(&question(request), &json!({"title": "pay the deposit"})),
+        (false, _) => {
+            let more = json!({"arguments": {"text": "Paid"}, "depends_on": ["a"]});
+            calls(vec![create("a", "pay rent", &[]), agent("b", &["memory.save"], more)])
+        }
+    });
+    let script = script.clean_room(|request| {
+        match request.messages[1].text.contains("They were asked: task.create. ")
+            && request.messages[1].text.contains(" Behind it waits: memory.save. ")
+        {
+            true => json!([{"kind": "memory.save", "count": 1, "text": "Paid"}]),
+            false => json!([]),
+        }
+    });
+    let app = scripted_with(script, |config| {
+        skill_file(config, &outside_skill(&["/bin/echo", "Pay at once"]));
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    for said in ["what came in?", "pay rent and note it", "the deposit instead"] {
+        app.says("ada", said).await;
+    }
+    let done = app.says("ada", "yes").await;
+    assert_eq!((done.buttons().len(), notes(&app).await), (0, 1), "{}", done.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_plan_is_shown_with_its_steps_and_changes_as_the_person_says() {
+    let planner = |request: &Request| {
+        let figures = step("figures", "researcher", &["tasks.search"], &[]);
+        let room = step("room", "executor", &["tasks.create"], &["figures"]);
+        match user_text(request).contains("wants it changed: good, but without the room") {
+            true => plan_of(&[figures]),
+            false => plan_of(&[figures, room]),
+        }
+    };
+    let script = plans::script(planner, |_| text("done"), |_| text("judged"));
+    let app = scripted(script.orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => ends(request),
+        (false, _) => replace(&question(request), &json!({})),
+    }))
+    .await;
+    app.says("ada", "/plan find the figures").await;
+    let answer = app.says("ada", "good, but without the room").await;
+    assert_eq!(app.ends(&answer).await, ["new completed", "assistant.replace completed"]);
+    let request = app.requests(Who::Orchestrator).into_iter().next().unwrap();
+    let told = waiting(&request).join("\n");
+    assert!(told.contains("1. figures (researcher): do figures\n2. room (executor): do room"), "{told}");
+    let changed = app.sees("**Changed plan: ").await;
+    assert!(changed.text.contains("do figures") && !changed.text.contains("do room"), "{}", changed.text);
+    app.says("ada", "cancel").await;
+    app.ends_well().await;
+}
+
 #[tokio::test]
 async fn a_replacement_that_is_refused_leaves_the_question_open() {
     let app = careful(replacing_by(json!({"titel": "pay the deposit"}))).await;
@@ -478,7 +626,7 @@ async fn what_is_done_and_what_has_not_begun_stand_with_the_question() {
     let wanted = r#"- tasks.create [ID] {"title":"pay rent"}
 Done already:
 - memory.save completed: I'll remember: Rent is due
-Not begun:
+Not begun; follows by itself, also after a replacement:
 - tasks.create: {"title":"tell Bob"}"#;
     assert!(told.starts_with(wanted) && !told.contains("said with the question"), "{told}");
     app.says("ada", "/stop").await;

@@ -7,14 +7,15 @@ use adjutant_config::{Config, OAuthConfig, Secret};
 use adjutant_fakes::cloud::{CLIENT, DriveFile, FakeCloud, SECRET};
 use adjutant_fakes::pdf;
 use adjutant_models::Request;
-use adjutant_skills::builtin::Services;
+use adjutant_skills::accounts::PersonAccounts;
 use adjutant_skills::executor::offered;
 use adjutant_skills::oauth::OAuth;
+use adjutant_types::clock::FixedClock;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app::{Heard, TestApp, agent, results, scripted_with, skill, skill_file, user_text};
+use crate::app::{Heard, NOW, TestApp, agent, results, scripted_with, skill, skill_file, user_text};
 use crate::groupware::{call, skill_caller, split};
 use crate::scripted::{Reply, Scripted, calls, text};
 
@@ -32,11 +33,15 @@ struct World {
 impl World {
     async fn new() -> Self {
         let world = Self { cloud: FakeCloud::start(), folder: tempfile::tempdir().unwrap() };
+        let store = service::open_store(&world.config(), FixedClock::at(NOW)).await.unwrap();
+        let oauth = OAuth::new(&world.config());
+        oauth.attach(&store);
         for name in ["google", "hubspot"] {
-            let login = OAuth::new(&world.config()).log_in(name).await.unwrap();
+            let login = oauth.log_in(name).await.unwrap();
             let back = world.cloud.opens(login.page());
             login.finish(std::future::ready(back)).await.unwrap();
         }
+        store.close().await;
         world.cloud.state().requests.clear();
         world.cloud.state().drive.files = vec![
             DriveFile::new("doc-1", "Acme contract", "application/vnd.google-apps.document", CONTRACT),
@@ -203,7 +208,7 @@ async fn a_token_that_ends_early_is_renewed_and_one_that_is_gone_says_what_to_do
 async fn only_owners_are_offered_what_works_with_an_owners_login() {
     let world = World::new().await;
     let skills = service::load_skills(&world.config()).unwrap().skills.current();
-    let offered = |is_owner| offered(&skills, &Services::default(), is_owner);
+    let offered = |is_owner| offered(&skills, &PersonAccounts::default(), is_owner);
     assert!(offered(true).contains_key("drive.read") && offered(true).contains_key("tasks.search"));
     assert!(!offered(false).contains_key("drive.read") && offered(false).contains_key("tasks.search"));
 }

@@ -3,7 +3,7 @@
 
 use adjutant_chat::Inbound;
 use adjutant_config::Secret;
-use adjutant_fakes::postgres::{self, counted};
+use adjutant_fakes::postgres::{self, Sent, counted};
 use adjutant_memory::index;
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
@@ -18,38 +18,48 @@ const TURNS: usize = 20;
 const ROUNDS: usize = 5;
 
 /// The most that a turn may send to PostgreSQL, and how often it may commit.
-const PLAIN: (usize, usize) = (13, 3);
-const WITH_A_SKILL: (usize, usize) = (24, 6);
+pub(crate) const PLAIN: (usize, usize) = (13, 3);
+pub(crate) const WITH_A_SKILL: (usize, usize) = (24, 6);
 
 #[tokio::test]
 async fn a_turn_costs_no_more_round_trips_than_before() {
     let Some(server) = postgres::shared().unwrap() else { return };
-    let script = Scripted::new().orchestrator(|request| {
+    let (url, sent) = counted(&server.database().unwrap()).unwrap();
+    let app = scripted_with(chatter(), |config| config.store.url = Secret::new(url)).await;
+    for (what, said, most) in [("plain", "hello", PLAIN), ("with a skill", "add a task", WITH_A_SKILL)] {
+        let each = cost(&app, &sent, (what, said)).await;
+        assert!(each.0 <= most.0 && each.1 <= most.1, "{what}: {each:?} instead of {most:?} at most");
+    }
+}
+
+/// A model that adds a task if it is asked for one, and greets.
+pub(crate) fn chatter() -> Scripted {
+    Scripted::new().orchestrator(|request| {
         let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
         match said.contains("task") && !has_results(request) {
             true => direct("a", "tasks.create", json!({"title": "sing"})),
             false => text("Hello."),
         }
-    });
-    let (url, sent) = counted(&server.database().unwrap()).unwrap();
-    let app = scripted_with(script, |config| config.store.url = Secret::new(url)).await;
-    for (what, said, most) in [("plain", "hello", PLAIN), ("with a skill", "add a task", WITH_A_SKILL)] {
-        // The first ones open connections and prepare statements.
-        for at in 0..10 {
-            answered(&app, &format!("{what} {at}"), said).await;
-        }
-        let mut each = (usize::MAX, usize::MAX);
-        for round in 0..ROUNDS {
-            let before = sent.so_far();
-            for at in 0..TURNS {
-                answered(&app, &format!("{what} counted {round} {at}"), said).await;
-            }
-            let after = sent.so_far();
-            each = each.min(((after.0 - before.0) / TURNS, (after.1 - before.1) / TURNS));
-        }
-        println!("{what}: {} round trips, {} commits", each.0, each.1);
-        assert!(each.0 <= most.0 && each.1 <= most.1, "{what}: {each:?} instead of {most:?} at most");
+    })
+}
+
+/// How many round trips a turn costs in which this is said, and how many commits.
+pub(crate) async fn cost(app: &TestApp, sent: &Sent, (what, said): (&str, &str)) -> (usize, usize) {
+    // The first ones open connections and prepare statements.
+    for at in 0..10 {
+        answered(app, &format!("{what} {at}"), said).await;
     }
+    let mut each = (usize::MAX, usize::MAX);
+    for round in 0..ROUNDS {
+        let before = sent.so_far();
+        for at in 0..TURNS {
+            answered(app, &format!("{what} counted {round} {at}"), said).await;
+        }
+        let after = sent.so_far();
+        each = each.min(((after.0 - before.0) / TURNS, (after.1 - before.1) / TURNS));
+    }
+    println!("{what}: {} round trips, {} commits", each.0, each.1);
+    each
 }
 
 /// Says something once, and waits for the answer without a look at the database.

@@ -1,6 +1,6 @@
 //! Mail, calendar and contacts without a server: the store keeps them, and mails become files.
 
-use adjutant_config::{DavConfig, Secret};
+use adjutant_config::{DavConfig, People, Secret};
 use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(crate) fn report_result(request: &Request) -> Reply {
 }
 
 /// A result's text for people: without identifiers, and outside of its block.
-fn said(result: &str) -> String {
+pub(crate) fn said(result: &str) -> String {
     let marks = regex::Regex::new(r"(?m)\s?\[id .*\]$|^\[(outside text|end of outside text) .*\n?").unwrap();
     marks.replace_all(result, "").trim().to_owned()
 }
@@ -386,5 +386,7 @@ pub(crate) fn account() -> DavConfig {
         password: Secret::new("secret"),
         default: String::new(),
         ca_file: None,
+        people: People::default(),
+        label: "shared".into(),
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use adjutant_config::{Config, MailConfig};
+use adjutant_config::{Config, MailConfig, People};
 use adjutant_fakes::{mail_server, pdf};
-use adjutant_mail::{Attachment, FolderKind, Imap, Password, Tls};
+use adjutant_mail::{Attachment, FolderKind, Imap, Tls};
 use adjutant_models::Request;
 use adjutant_store::Batch;
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ async fn with(server: &mail_server::Server, script: Scripted) -> TestApp {
         self_copy: false,
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
+        people: People::default(),
+        label: "shared".into(),
     };
     static APPS: AtomicU64 = AtomicU64::new(1);
     let app = scripted_with(script, move |config: &mut Config| {
@@ -432,9 +434,10 @@ async fn a_draft_that_another_program_changed_since_the_question_is_not_sent() {
         port: server.imaps,
         tls: Tls::Implicit,
         username: "carol@example.test".into(),
-        password: Password::from("carol-secret"),
+        credential: "carol-secret".into(),
         ca_file: Some(server.file("ca.pem")),
         timeout: Duration::from_secs(10),
+        address_filter: None,
     };
     Imap::new(carol).append(FolderKind::Drafts, changed.as_bytes(), true).await.unwrap();
     let heard = app.presses("ada", &asked, "Approve").await;
@@ -545,6 +548,28 @@ async fn a_thread_is_read_from_its_beginning_and_of_a_long_one_the_end() {
     assert_eq!((&read["count"], &read["total"]), (&json!(20), &json!(301)));
     assert!(each(&read, "text")[19].as_str().unwrap().contains("email.read has them]"), "{read}");
     assert!(read.to_string().len() < 20_000, "{}", read.to_string().len());
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_thread_is_whole_where_each_mail_names_only_the_one_that_it_answers() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let (folder, app) = (inbox(server).await, app(server).await);
+    for number in 1..=5 {
+        let parent = format!("<chain-{}@elsewhere.test>", number - 1);
+        let answers = format!("Subject: Chain\r\nIn-Reply-To: {parent}\r\nReferences: {parent}\r\n");
+        let head = if number == 1 { "Subject: Chain\r\n" } else { &answers };
+        let text = format!("Text {number}\r\n> Text {}", number - 1);
+        plant_mail(&folder, &format!("chain-{number}"), "Bob Brown <bob@example.test>", head, &text);
+    }
+    let (said, read) =
+        call(&app, "email.read", json!({"message_id": "<chain-3@elsewhere.test>", "thread": true})).await;
+    assert!(said.starts_with("5 emails of the thread, the oldest first:\n"), "{said}");
+    let mut texts: Vec<String> = each(&read, "text").into_iter().map(Value::to_string).collect();
+    texts.sort();
+    // Only what isn't in the list is quoted.
+    let quotes = |text: &String| text.contains("> Text");
+    assert!(quotes(&texts[0]) && !texts[1..].iter().any(quotes), "{texts:?}");
     app.ends_well().await;
 }
 

@@ -3,6 +3,7 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod accounts;
 mod app;
 mod approve;
 mod archives;

@@ -3,12 +3,15 @@
 use adjutant_config::Policy;
 use serde_json::json;
 
-use crate::app::{TestApp, direct, plan, scripted_with, user_text};
+use crate::app::{TestApp, direct, plan, results, scripted_with, user_text};
 use crate::scripted::{Scripted, Who, calls, has_results, text};
 
 /// An app where each message wants a yes for a task with its text.
 async fn careful() -> TestApp {
     let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) if results(request).concat().contains("They wrote: “no!! what is that”") => {
+            text("It's a list.")
+        }
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
         (false, "shall we?") => text("Shall I look it up?"),
@@ -18,6 +21,10 @@ async fn careful() -> TestApp {
         (false, "both") => calls(vec![
             direct("a", "tasks.create", json!({"title": "one"})),
             direct("b", "tasks.create", json!({"title": "other"})),
+        ]),
+        (false, "cards") => calls(vec![
+            direct("a", "tasks.create", json!({"title": "card for Carol"})),
+            direct("b", "tasks.create", json!({"title": "card for Bob"})),
         ]),
         (false, "five") => {
             calls(["a", "b", "c", "d", "e"].map(|id| direct(id, "tasks.create", json!({"title": id}))).into())
@@ -199,6 +206,37 @@ async fn all_of_several_messages_is_asked_back_without_a_model() {
         assert_eq!(titles(&app).await, ["milk"], "{answer}");
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn a_yes_with_words_of_the_question_is_a_yes_to_it() {
+    let app = careful().await;
+    app.says("ada", "call Bob Miller").await;
+    app.says("ada", "yep, miller").await;
+    assert_eq!(titles(&app).await, ["call Bob Miller"]);
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2, "no model reads it");
+    // Of two things, the one that it names.
+    let asked = app.says("ada", "cards").await;
+    let noted = app.says("ada", "yes to carol").await;
+    insta::assert_snapshot!(noted.text, @"Approved: Add a task: “card for Carol”. Going ahead.");
+    app.presses("ada", &asked, "Reject 2").await;
+    assert_eq!(titles(&app).await, ["call Bob Miller", "card for Carol"]);
+    // Another wish is none.
+    app.says("ada", "call Ann").await;
+    app.says("ada", "yes, and call Bob").await;
+    assert_eq!(titles(&app).await, ["call Bob Miller", "card for Carol"]);
+    app.says("ada", "no to all").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_no_with_a_question_declines_and_the_question_is_answered() {
+    let app = careful().await;
+    app.says("ada", "both").await;
+    let answer = app.says("ada", "no!! what is that").await;
+    assert_eq!(answer.text, "It's a list.");
+    assert_eq!((titles(&app).await, app.requests(Who::Orchestrator).len()), (Vec::new(), 2));
+    app.ends_well().await;
 }
 
 #[tokio::test]

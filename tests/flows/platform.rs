@@ -9,10 +9,11 @@ use adjutant_chat::{
     EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
     Outbound, Reconciliation, Retract, SenderId,
 };
-use adjutant_config::{Config, Policy};
+use adjutant_config::{Config, ConnectConfig, People, Policy};
 use adjutant_engine::orchestrator::BasicMode;
 use adjutant_store::{Store, access, inbox, outbox, people};
 use adjutant_turn::journal::RateLimits;
+use adjutant_types::ProviderKind;
 use adjutant_types::clock::{FixedClock, SharedClock};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -740,6 +741,32 @@ async fn an_edit_of_what_is_being_worked_on_changes_it() {
         answer.text
     );
     assert_eq!(town.texts().len(), 1);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_changed_into_a_password_stays_what_it_was() {
+    let connect = ConnectConfig {
+        offer: vec![ProviderKind::Password],
+        people: People::Everybody,
+        google: None,
+        microsoft: None,
+    };
+    let town = town(echo(), |config| config.connect = Some(connect)).await;
+    town.writes("ada", "/connect fastmail");
+    town.sees("`adjutant account add`").await;
+    let event = town.writes("ada", "buy milk");
+    town.sees("You said: buy milk").await;
+    for _ in 0..2 {
+        let (event, text) = (EventId(event.clone()), "abcd-efgh-ijkl-mnop".into());
+        town.arrivals.send(Arrival::Edit(MessageEdit { event, text, mentions: Vec::new() })).unwrap();
+    }
+    town.sees("Please don't send me passwords").await;
+    town.has_happened("taken", 6).await;
+    let count = async |sql| town.service.store().count(sql, &[]).await.unwrap();
+    assert_eq!(count("SELECT count(*) FROM inbox WHERE text LIKE '%efgh%'").await, 0);
+    assert_eq!(count("SELECT count(*) FROM inbox WHERE text = 'buy milk'").await, 1);
+    assert_eq!(count("SELECT count(*) FROM inbox WHERE text = '/connect typed'").await, 1, "answered once");
     town.ends_well().await;
 }
 

@@ -2,9 +2,9 @@
 //! is told: it takes an id it knows instead of searching, and reads in bulk where it may. So the same script shows what
 //! a former build sent: `cargo test --test flows -- --nocapture prompts`.
 
-use adjutant_config::{Config, MailConfig, MailServer, Secret, Tls};
+use adjutant_config::{Config, MailConfig, MailServer, People, Secret, Tls};
 use adjutant_fakes::mail_server;
-use adjutant_mail::{Address, Attachment, Draft, Password, Server, Smtp};
+use adjutant_mail::{Address, Attachment, Draft, Server, Smtp};
 use adjutant_models::{Request, Role};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -295,6 +295,8 @@ async fn app(server: &mail_server::Server) -> TestApp {
         self_copy: false,
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
+        people: People::default(),
+        label: "shared".into(),
     };
     scripted_with(script, move |config: &mut Config| config.mail = Some(mail)).await
 }
@@ -332,9 +334,10 @@ pub(crate) async fn deliver_with(
         port: server.submissions,
         tls: adjutant_mail::Tls::Implicit,
         username: "bob@example.test".into(),
-        password: Password::from("bob-secret"),
+        credential: "bob-secret".into(),
         ca_file: Some(server.file("ca.pem")),
         timeout: std::time::Duration::from_secs(10),
+        address_filter: None,
     };
     let envelope = adjutant_mail::Envelope { from: "bob@example.test".into(), ..composed.envelope };
     Smtp::new(bob).send(&envelope, &composed.bytes, async { Ok(()) }).await.unwrap();

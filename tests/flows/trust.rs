@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use adjutant_config::{Config, MailConfig, MailServer, Policy, Secret, Tls};
+use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret, Tls};
 use adjutant_models::{Request, Role};
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::{Batch, taints};
@@ -74,6 +74,8 @@ pub(crate) fn world(config: &mut Config, order: &str) {
         self_copy: false,
         smtp: server(),
         imap: Some(server()),
+        people: People::default(),
+        label: "shared".into(),
     });
     config.assistant.owner = vec!["console:local".into(), "console:ada".into()];
 }

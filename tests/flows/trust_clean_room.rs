@@ -198,7 +198,9 @@ async fn with_two_bobs(first: &'static [&str], then: &'static [&str], wished: Va
             }
             said if said.contains("write") => {
                 let all = first.iter().enumerate();
-                calls(all.map(|(at, to)| direct(&format!("m{at}"), "email.send", mail(&[*to]))).collect())
+                let asked =
+                    |to: &'static str| json!({"to": [to], "subject": "Eat", "body": "The code is 4711"});
+                calls(all.map(|(at, to)| direct(&format!("m{at}"), "email.send", asked(to))).collect())
             }
             _ => obeys(request, then),
         })

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use adjutant_config::{Config, MailConfig, SearchConfig, SearchKind};
+use adjutant_config::{Config, MailConfig, People, SearchConfig, SearchKind};
 use adjutant_fakes::mail_server::{self, Server};
 use adjutant_models::{Request, Role};
 use adjutant_store::objects::{self, TimeSpan};
@@ -108,6 +108,8 @@ fn with_mail(config: &mut Config, server: &Server) {
         self_copy: false,
         smtp: account(server, server.submissions),
         imap: Some(account(server, server.imaps)),
+        people: People::default(),
+        label: "shared".into(),
     });
 }
 

@@ -1,9 +1,12 @@
 //! `/undo` and "undo that": what was done last is as it was before, once.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::app::{TestApp, configured, direct, scripted, scripted_with, skill_file, user_text};
+use crate::app::{
+    Heard, TestApp, configured, direct, results, scripted, scripted_with, skill_file, user_text,
+};
 use crate::scripted::{Scripted, calls, has_results, text};
+use crate::trust::{furnish, world};
 
 async fn tasks(app: &TestApp) -> Vec<String> {
     let rows: Vec<(String, String)> =
@@ -175,4 +178,56 @@ async fn what_cannot_be_undone_is_no_success_and_says_why() {
                Fri 27 Nov 2026, 14:00: Moved “Walk”";
     assert!(said.contains(why), "{said}");
     app.ends_well().await;
+}
+
+/// Somebody who moved a review with a colleague from 9:00 to 15:00 and has read what others wrote since. The model moves it to
+/// this time when they say "undo that". Returns what they read then, and the event.
+async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
+    let change = |start: &str| json!({"id": "Review", "start": start});
+    let script = Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
+        let told = results(request).concat();
+        match user_text(request) {
+            _ if told.contains(r#""agent_id":"u""#) => direct("b", "calendar.update_event", change(to)),
+            _ if !told.is_empty() => text("Done."),
+            "plan it" => {
+                let guests = ["dana@corp.test"];
+                let review = json!({"title": "Review", "start": "2026-12-04T09:00", "attendees": guests});
+                direct("a", "calendar.create_event", review)
+            }
+            "move it" => direct("a", "calendar.update_event", change("2026-12-04T15:00")),
+            "read it" => direct("r", "outside.read", json!({})),
+            "undo that" => direct("u", "assistant.undo", json!({})),
+            _ => text("Hello."),
+        }
+    });
+    let app = scripted_with(script, |config| {
+        world(config, "Move everything.");
+        config.mail.as_mut().unwrap().imap = None;
+    })
+    .await;
+    furnish(&app).await;
+    for said in ["plan it", "move it", "read it"] {
+        let heard = app.says("ada", said).await;
+        assert_eq!(heard.buttons(), [""; 0], "{}", heard.text);
+    }
+    let heard = app.says("ada", "undo that").await;
+    let event: Option<(String,)> =
+        app.store().first("SELECT text FROM objects WHERE kind = 'event'", &[]).await.unwrap();
+    (app, heard, event.unwrap().0)
+}
+
+#[tokio::test]
+async fn after_reading_something_undo_asks_for_the_time_before_and_for_no_other() {
+    let undo = || json!([{"kind": "undo", "count": 1}]);
+    let (app, heard, event) = moves_to("2026-12-04T09:00", undo()).await;
+    assert_eq!(heard.buttons(), [""; 0], "{}", heard.text);
+    assert!(event.contains("T090000"), "{event}");
+    app.ends_well().await;
+    for (to, wishes) in [("2026-12-04T08:00", undo()), ("2026-12-04T09:00", json!([]))] {
+        let (app, heard, event) = moves_to(to, wishes).await;
+        assert_eq!(heard.buttons(), ["Approve", "Reject"], "{to}: {}", heard.text);
+        assert!(event.contains("T150000"), "{to}: {event}");
+        app.says("ada", "/stop").await;
+        app.ends_well().await;
+    }
 }

@@ -92,6 +92,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     8dd5674c8cfb migrations/postgres/0045_conversation.sql
     5b64eda64c77 migrations/postgres/0046_background.sql
     23833aae61aa migrations/postgres/0047_room_rules.sql
+    f84bb96d6404 migrations/postgres/0048_accounts.sql
     ");
 }
 
@@ -139,6 +140,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     8dd5674c8cfb migrations/sqlite/0045_conversation.sql
     5b64eda64c77 migrations/sqlite/0046_background.sql
     23833aae61aa migrations/sqlite/0047_room_rules.sql
+    f84bb96d6404 migrations/sqlite/0048_accounts.sql
     ");
 }
 

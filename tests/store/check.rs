@@ -90,7 +90,7 @@ async fn nothing_is_found_on_sound_rows(world: World) {
 }
 
 /// A rule, how to break it by hand, the rows to find, and the fix.
-const BROKEN: [(&str, &str, &[&str], &str); 13] = [
+const BROKEN: [(&str, &str, &[&str], &str); 16] = [
     (
         "a tool call has no result, but its execution continued",
         "UPDATE tool_calls SET result = NULL WHERE execution_id = 'o1' AND n = 0",
@@ -170,6 +170,26 @@ const BROKEN: [(&str, &str, &[&str], &str); 13] = [
         "INSERT INTO spending (day, who, reserved_tokens) VALUES ('2026-01-05', '', 5), ('2026-01-06', 'ada', -1)",
         &["2026-01-05:", "2026-01-06:ada"],
         "DELETE FROM spending",
+    ),
+    (
+        "an account at a provider is ready, but has no secret",
+        "INSERT INTO connected_accounts (id, label, provider, address, services, state, created_at) \
+         VALUES ('a9', 'x', 'google', 'x@home.test', '[]', 'ready', 1)",
+        &["a9"],
+        "DELETE FROM connected_accounts",
+    ),
+    (
+        "a secret belongs to no account",
+        "INSERT INTO secrets (name, sealed, version) VALUES ('account/a9', 'x', 1), ('oauth/x', 'x', 1)",
+        &["account/a9"],
+        "DELETE FROM secrets",
+    ),
+    (
+        "a login has ended, but still holds a secret",
+        "INSERT INTO logins (id, person_id, conversation_id, provider, state, nonce, oauth_state, sealed, redirect, \
+         expires_at, changed_at) VALUES ('l9', 'ada', 'c', 'google', 'done', 'n', 'o', 'x', '', 1, 1)",
+        &["l9"],
+        "DELETE FROM logins",
     ),
 ];
 

@@ -64,6 +64,7 @@ async fn a_row_is_kept_as_it_was(world: World) {
         error: Some("{}".into()),
         bailout: Some(StopReason::Time),
         untrusted: true,
+        account: "a1".into(),
         started_at: None,
         ended_at: Some(9),
         ..execution("t1", "s", "skill")

@@ -6,10 +6,11 @@ use adjutant_store::Stale;
 use adjutant_store::calls;
 use adjutant_store::executions;
 use adjutant_store::room_rules::{self, RoomRule};
-use adjutant_store::{Batch, Store, check, known, people, turns};
+use adjutant_store::{Batch, Store, check, connected, known, people, turns};
 use adjutant_types::{ExecutionStatus, TurnStatus};
 
 use crate::calls::{call, tool_call};
+use crate::connected::account;
 use crate::outbox::say_in_turn;
 use crate::world::{World, execution, stale};
 
@@ -18,6 +19,7 @@ on_both!(
     who_is_meant_is_found_by_id_account_and_name,
     nothing_of_somebody_is_left_and_all_of_others_is,
     who_they_were_before_is_forgotten_too,
+    no_sealed_text_is_left_or_exported,
     a_room_forgets_whom_it_listens_to,
 );
 
@@ -145,6 +147,35 @@ async fn who_they_were_before_is_forgotten_too(world: World) {
         ["SELECT count(*) FROM turns", "SELECT count(*) FROM people", "SELECT count(*) FROM memories"]
     {
         assert_eq!(rows(&world.store, table).await, 0, "{table}");
+    }
+}
+
+async fn no_sealed_text_is_left_or_exported(world: World) {
+    let (ada, bob) = (world.person("ada").await.id, world.person("bob").await.id);
+    let mut own = ["a1", "a2"].map(|id| account(id, Some(&ada), id));
+    own[0].settings = r#"{"imap":"xyzzy host"}"#.into();
+    for row in own.iter().chain(&[account("b1", Some(&bob), "b1"), account("g1", None, "sales")]) {
+        world.connect(row).await;
+    }
+    world.write(|batch| connected::add_person(batch, &"g1".into(), &ada)).await.unwrap();
+    world.offers("l1", &ada).await;
+    let all = known::export(&world.store, &ada).await.unwrap();
+    assert_eq!(all["connected_accounts"].as_array().unwrap().len(), 2);
+    assert_eq!(all["connected_accounts"][0]["address"], "a1@home.test");
+    assert_eq!(all["account_people"][0]["account_id"], "g1");
+    assert_eq!(all["logins"][0]["state"], "offered");
+    assert!(!all.to_string().contains("xyzzy"), "{all}");
+    assert!(!all.to_string().contains("nonce of"), "{all}");
+
+    known::erase(&world.store, &ada).await.unwrap();
+    assert_eq!(check::findings(&world.store).await.unwrap(), []);
+    for (left, count) in [
+        ("SELECT count(*) FROM connected_accounts", 1),
+        ("SELECT count(*) FROM secrets", 1),
+        ("SELECT count(*) FROM account_people", 0),
+        ("SELECT count(*) FROM logins", 0),
+    ] {
+        assert_eq!(rows(&world.store, left).await, count, "{left}");
     }
 }
 

@@ -14,6 +14,7 @@ on_both!(
     a_second_speaker_makes_a_conversation_shared_for_ever,
     a_place_that_others_read_is_shared_at_once,
     what_is_not_there_is_an_error_and_no_panic,
+    the_private_chat_used_last_is_found,
     beginning_afresh_forgets_what_was_said,
     a_summary_replaces_only_the_one_it_was_made_from,
 );
@@ -123,4 +124,23 @@ async fn a_summary_replaces_only_the_one_it_was_made_from(world: World) {
     world.write(|batch| people::clear_history(batch, &room.id)).await.unwrap();
     stale(fold(&world, &room, "what was to be forgotten", 5).await);
     assert_eq!(people::conversation_by_id(&world.store, &room.id).await.unwrap().summary, "");
+}
+
+async fn the_private_chat_used_last_is_found(world: World) {
+    let ada = world.person("ada").await.id;
+    let last = async || people::last_direct_conversation(&world.store, &ada).await.unwrap();
+    assert_eq!(last().await, None);
+    people::conversation(&world.store, "slack", "C1", &ada, false).await.unwrap();
+    assert_eq!(last().await, None, "others read there");
+    let (room, other) =
+        (world.room().await, people::conversation(&world.store, "slack", "D1", &ada, true).await.unwrap());
+    world.said("m1", "one", "i").await;
+    assert_eq!(last().await, Some(room.id));
+    world
+        .write(|batch| {
+            batch.run("UPDATE inbox SET conversation_id = $1", [(&other.id).into()]);
+        })
+        .await
+        .unwrap();
+    assert_eq!(last().await, Some(other.id));
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use adjutant_store::Stale;
-use adjutant_store::outbox;
 use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::{asked, outbox};
 use adjutant_types::{Allowance, Answer, OutboxId, QuestionKind, QuestionState};
 
 use crate::outbox::{open, say, say_in_turn};
@@ -22,6 +22,7 @@ on_both!(
     the_newest_question_of_an_execution_is_the_one_that_counts,
     the_question_of_one_execution_is_withdrawn,
     nobodys_choice_is_none,
+    calls_that_wait_for_a_login_are_found,
 );
 
 fn go_on() -> QuestionKind {
@@ -330,4 +331,23 @@ async fn nobodys_choice_is_none(world: World) {
             state("q4", "expired", Some("reject")),
         ]
     );
+}
+
+async fn calls_that_wait_for_a_login_are_found(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.execution(execution("t1", "s", "skill")).await;
+    ask(&world, "p1", "x", 50).await;
+    let question = QuestionRow { seq: 2, ..ask(&world, "p2", "y", 50).await };
+    let waiting =
+        async |account: &str| questions::waiting_for_login(&world.store, &account.into()).await.unwrap();
+    assert_eq!(waiting("a1").await, []);
+    world.write(|batch| asked::wait(batch, &"s".into(), r#"{"login":"a1"}"#)).await.unwrap();
+    assert_eq!(waiting("a1").await, [question]);
+    assert_eq!(waiting("A1").await, []);
+    assert_eq!(waiting("a").await, []);
+    world
+        .write(|batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 7))
+        .await
+        .unwrap();
+    assert_eq!(waiting("a1").await, [], "it was answered");
 }

@@ -54,6 +54,7 @@ async fn texts(store: &Store) -> Vec<String> {
         "SELECT c.place || ' asks: ' || q.state FROM questions q JOIN conversations c \
          ON c.id = q.conversation_id ORDER BY q.seq",
         "SELECT workflow || ': ' || status FROM runs ORDER BY seq",
+        "SELECT DISTINCT 'calls work with no account: ' || CASE WHEN account = '' THEN 'yes' ELSE account END FROM executions",
     ] {
         let rows: Vec<(String,)> = store.all(sql, &[]).await.unwrap();
         texts.extend(rows.into_iter().map(|(text,)| text));
@@ -61,7 +62,7 @@ async fn texts(store: &Store) -> Vec<String> {
     texts
 }
 
-const EXPECTED: [&str; 26] = [
+const EXPECTED: [&str; 27] = [
     "task pay the rent: open",
     "task water the plants: open",
     "task call Bob: done",
@@ -88,6 +89,7 @@ const EXPECTED: [&str; 26] = [
     "desk asks: pending",
     "send: running",
     "twice: running",
+    "calls work with no account: yes",
 ];
 
 #[test]

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_types::AccountState;
 use serde_json::json;
 
 use crate::chromium::Chromium;
 use crate::client::Site;
 use crate::gateway::{eventually, wait_until};
-use crate::{plans, workflows};
+use crate::{accounts, plans, workflows};
 
 /// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work a
 /// reviewer reads.
@@ -215,10 +216,13 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
     site.telegram.press(ada, ada, question, "Approve");
     chromium.hides(".choices");
     wait_until("the task is deleted", || site.home.tasks().is_empty());
+    accounts::connect(&site, ada, "a1", "private", AccountState::Ready);
+    accounts::connect(&site, ada, "a2", "work", AccountState::NeedsLogin);
     for (path, name) in [
         ("/sessions", "sessions"),
         ("/people", "people"),
         ("/things", "things"),
+        ("/accounts", "accounts"),
         ("/usage", "usage"),
         ("/system", "system"),
     ] {

@@ -2,7 +2,9 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod accounts;
 mod browser;
+mod connect;
 mod instances;
 mod live;
 mod login;

@@ -15,7 +15,7 @@ pub struct SlashCommand {
 }
 
 /// All of them, those that come to mind first in front.
-pub const COMMANDS: [SlashCommand; 20] = [
+pub const COMMANDS: [SlashCommand; 22] = [
     command("help", None, menu::help),
     command("new", None, menu::new),
     command("stop", None, menu::stop),
@@ -33,6 +33,8 @@ pub const COMMANDS: [SlashCommand; 20] = [
     command("room", Some("rule"), menu::room),
     command("mine", None, menu::mine),
     command("trace", None, menu::trace),
+    command("connect", Some("provider"), menu::connect),
+    command("accounts", None, menu::accounts),
     command("link", Some("code"), menu::link),
     command("web", None, menu::web),
     command("pair", Some("code"), menu::pair),

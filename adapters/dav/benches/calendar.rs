@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use adjutant_dav::{Account, CalDav, Series, TimeRange};
+use adjutant_dav::{Account, CalDav, Quirks, Series, TimeRange};
 use adjutant_fakes::dav_server::{Kind, shared};
 use chrono::{DateTime, Utc};
 use chrono_tz::Europe::Berlin;
@@ -93,9 +93,11 @@ fn account(url: String) -> Account {
     Account {
         url,
         user: "me".into(),
-        password: "me-secret".into(),
+        credential: "me-secret".into(),
         ca_pem: None,
         timeout: Duration::from_mins(10),
+        quirks: Quirks::default(),
+        address_filter: None,
     }
 }
 

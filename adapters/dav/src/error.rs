@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use adjutant_credential::NoToken;
+
 /// The longest message, in characters.
 const MAX_LENGTH: usize = 300;
 
 /// What kind of error it is, which decides whether a retry makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The server rejected the name or the password.
+    /// The server rejected the name, the password or the token, or there is no token.
     Auth,
     /// The request itself is invalid.
     Params,
@@ -40,7 +42,8 @@ pub struct DavError {
 }
 
 impl DavError {
-    pub(crate) fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+    /// An error of which nothing else is known.
+    pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
         Self { kind, message: one_line(message.as_ref()), retry_after: None, may_have_happened: false }
     }
 
@@ -51,6 +54,16 @@ impl DavError {
     /// The server sent something invalid.
     pub(crate) fn unreadable(message: impl AsRef<str>) -> Self {
         Self::new(ErrorKind::Tool, message)
+    }
+}
+
+impl From<NoToken> for DavError {
+    fn from(error: NoToken) -> Self {
+        let kind = match error {
+            NoToken::Ended => ErrorKind::Auth,
+            NoToken::Unreachable(_) => ErrorKind::Network,
+        };
+        Self::new(kind, error.to_string())
     }
 }
 

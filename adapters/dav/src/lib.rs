@@ -22,5 +22,7 @@ pub use ical::{
     Attendee, CalendarEvent, CustomZone, Effort, EventStatus, EventTime, Expansion, Occurrence,
     RecurrenceRule, ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,
 };
-pub use protocol::{Account, CalDav, CardDav, Collection, CreateOutcome, Resource, WriteOutcome};
+pub use protocol::{
+    Account, CalDav, CardDav, Collection, CreateOutcome, Quirks, Resource, WriteOutcome, http_client,
+};
 pub use vcard::{Card, Contact};

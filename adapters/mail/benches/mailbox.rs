@@ -75,9 +75,10 @@ async fn main() {
         port: server.imaps,
         tls: Tls::Implicit,
         username: "carol@example.test".into(),
-        password: "carol-secret".into(),
+        credential: "carol-secret".into(),
         ca_file: Some(server.file("ca.pem")),
         timeout: Duration::from_mins(2),
+        address_filter: None,
     });
     println!("| a search in {LETTERS} letters, p50 of {ROUNDS} | the server's own time | ours | more |");
     println!("| --- | --- | --- | --- |");

@@ -38,7 +38,8 @@ const MAX_DIAGNOSTIC: usize = 300;
 
 impl Bounce {
     /// Parses a message; `None` if it is no notification of a failure.
-    pub(crate) fn parse(bytes: &[u8], id: String, uid: u32) -> Option<Self> {
+    #[must_use]
+    pub fn parse(bytes: &[u8], id: String, uid: u32) -> Option<Self> {
         parsed(bytes, |whole| Self::of(whole, id, uid)).flatten()
     }
 
@@ -57,7 +58,9 @@ impl Bounce {
         let mut originals =
             whole.parts().filter(|part| part.is("text", "rfc822-headers") || part.is("message", "rfc822"));
         let original = originals.find_map(|part| {
-            MessageParser::default().parse_headers(&part.content())?.message_id().and_then(message_id)
+            // The line break before a boundary isn't part of the content, and the parser wants one.
+            let headers = [&part.content()[..], b"\n"].concat();
+            MessageParser::default().parse_headers(&headers)?.message_id().and_then(message_id)
         });
         Some(Self { id, uid, original, failed })
     }

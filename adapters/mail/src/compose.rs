@@ -236,7 +236,8 @@ fn media_type(text: &str) -> Result<ContentType, MailError> {
 }
 
 /// A Message-ID with its brackets; `None` if it is invalid.
-pub(crate) fn message_id(text: &str) -> Option<String> {
+#[must_use]
+pub fn message_id(text: &str) -> Option<String> {
     let bare = text.trim().trim_start_matches('<').trim_end_matches('>');
     let is_sound = bare.contains('@')
         && bare.len() <= 250

@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -60,10 +60,16 @@ pub(crate) async fn guarded<T>(exchange: impl Future<Output = Result<T, MailErro
 /// Connects, with TLS if it is implicit.
 pub(crate) async fn connect(server: &Server) -> Result<Connection, MailError> {
     let connecting = async {
-        let tcp = TcpStream::connect((server.host.as_str(), server.port)).await;
-        let tcp = tcp.map_err(|error| {
+        let unreached = |error: io::Error| {
             MailError::network(format!("{}:{} can't be reached: {error}", server.host, server.port))
-        })?;
+        };
+        let found = lookup_host((server.host.as_str(), server.port)).await.map_err(unreached)?;
+        let found: Vec<SocketAddr> = found.collect();
+        // One that leads elsewhere among others looks like DNS rebinding.
+        if server.address_filter.is_some_and(|is_allowed| !found.iter().all(|at| is_allowed(at.ip()))) {
+            return Err(MailError::params(format!("{} isn't on the public internet", server.host)));
+        }
+        let tcp = TcpStream::connect(found.as_slice()).await.map_err(unreached)?;
         let peer = tcp.peer_addr().map_err(connection_lost)?;
         if server.tls == Tls::None && !peer.ip().is_loopback() {
             let message = format!("{} is on another machine and needs TLS", server.host);

@@ -1,7 +1,7 @@
 //! Email: composes messages, sends them by SMTP, and finds and reads them by IMAP.
 //!
 //! Whatever comes from a server or is in a message is untrusted: sizes and counts are limited, every exchange has a
-//! timeout, and passwords are never shown.
+//! timeout, and passwords and tokens are never shown.
 
 mod address;
 mod bounce;
@@ -17,17 +17,19 @@ mod reply;
 mod smtp;
 mod utf7;
 
-use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use adjutant_credential::{Credential, NoToken};
+
 pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
-pub use compose::{Attachment, Composed, Draft, Envelope};
+pub use compose::{Attachment, Composed, Draft, Envelope, message_id};
 pub use html::readable;
 pub use imap::{FlagChange, Folder, FolderKind, Found, Imap, MessageLocation, Query};
 pub use message::{AttachmentInfo, MAX_TEXT, Message};
-pub use mx::accepts_mail;
+pub use mx::{accepts_mail, service_host};
 pub use parts::decoded;
 pub use reply::{Reply, unquoted};
 pub use smtp::Smtp;
@@ -43,22 +45,6 @@ pub enum Tls {
     None,
 }
 
-/// A password; `Debug` hides it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(String);
-
-impl<T: Into<String>> From<T> for Password {
-    fn from(password: T) -> Self {
-        Self(password.into())
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 /// A server and the login for it.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -69,17 +55,46 @@ pub struct Server {
     pub tls: Tls,
     /// The login name.
     pub username: String,
-    pub password: Password,
+    pub credential: Credential,
     /// A file with PEM certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
     /// How long one exchange may take: connecting, or a command and its response.
     pub timeout: Duration,
+    /// Which addresses may be connected to; none: all.
+    pub address_filter: Option<fn(IpAddr) -> bool>,
+}
+
+impl Server {
+    /// What to log in with; another token than `refused`.
+    pub(crate) async fn secret(&self, refused: Option<&str>) -> Result<String, MailError> {
+        self.credential.secret(refused).await.map_err(|error| {
+            let kind = match error {
+                NoToken::Ended => ErrorKind::Auth,
+                NoToken::Unreachable(_) => ErrorKind::Network,
+            };
+            MailError::new(kind, error.to_string())
+        })
+    }
+
+    /// The error of a login that the server has refused. Servers speak of passwords even if it was a token.
+    pub(crate) fn refused(&self, error: MailError) -> MailError {
+        let message = match &self.credential {
+            Credential::Password(_) => error.message,
+            Credential::Bearer(_) => format!("the server rejected the access token: {}", error.message),
+        };
+        MailError::new(ErrorKind::Auth, message)
+    }
+
+    /// Whether a login that ended so is worth another attempt, with a new token.
+    pub(crate) fn is_worth_renewing(&self, error: &MailError) -> bool {
+        error.kind == ErrorKind::Auth && self.credential.is_renewable()
+    }
 }
 
 /// What kind of error it is, which decides whether a retry makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The server rejected the name or the password.
+    /// The server rejected the name, the password or the token, or there is no token.
     Auth,
     /// The request itself is invalid.
     Params,
@@ -145,13 +160,12 @@ impl MailError {
 
 #[cfg(test)]
 mod tests {
-    use super::{MailError, Password};
+    use super::MailError;
 
     #[test]
-    fn an_error_is_one_line_and_a_password_is_hidden() {
+    fn an_error_is_one_line() {
         let error = MailError::tool(format!("no\r\n550  such\tuser {}", "é".repeat(1000)));
         assert_eq!(error.message.chars().count(), 500);
         assert!(error.message.starts_with("no 550 such user é"));
-        assert_eq!(format!("{:?}", Password::from("secret")), "***");
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a domain accepts mail, by its DNS records (RFC 1035, RFC 5321 §5.1).
+//! What a domain's DNS records (RFC 1035) tell: whether it accepts mail (RFC 5321 §5.1), and which servers it has
+//! (RFC 2782).
 
 use std::fmt::Display;
 use std::hash::{BuildHasher, RandomState};
@@ -21,27 +22,42 @@ const ATTEMPTS: u32 = 2;
 /// doesn't refuse all mail (RFC 7505).
 pub async fn accepts_mail(resolver: SocketAddr, address: &str, timeout: Duration) -> Result<bool, MailError> {
     let domain = crate::address::parse_address(address)?.domain().to_owned();
-    let servers = query(resolver, &domain, TYPE::MX, timeout).await?;
+    let servers = query(resolver, &domain, TYPE::MX, timeout, accepts).await?;
     if !servers.is_empty() {
         return Ok(servers.contains(&true));
     }
     for kind in [TYPE::A, TYPE::AAAA] {
-        if query(resolver, &domain, kind, timeout).await?.contains(&true) {
+        if query(resolver, &domain, kind, timeout, accepts).await?.contains(&true) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// For each record of this kind, whether mail can go there.
-async fn query(
+/// The host and port of a service of an email address's domain, such as `_imaps._tcp` (RFC 6186, 6764, 8314). `None` if it
+/// has none.
+pub async fn service_host(
+    resolver: SocketAddr,
+    service: &str,
+    address: &str,
+    timeout: Duration,
+) -> Result<Option<(String, u16)>, MailError> {
+    let domain = crate::address::parse_address(address)?.domain().to_owned();
+    let found = query(resolver, &format!("{service}.{domain}"), TYPE::SRV, timeout, offers).await?;
+    let best = found.into_iter().min_by_key(|(priority, ..)| *priority);
+    Ok(best.map(|(_, host, port)| (host, port)))
+}
+
+/// What is read from each record of this kind.
+async fn query<T>(
     resolver: SocketAddr,
     domain: &str,
     kind: TYPE,
     timeout: Duration,
-) -> Result<Vec<bool>, MailError> {
+    read: fn(&RData<'_>, TYPE) -> Option<T>,
+) -> Result<Vec<T>, MailError> {
     for _ in 0..ATTEMPTS {
-        let answer = tokio::time::timeout(timeout / ATTEMPTS, exchange(resolver, domain, kind)).await;
+        let answer = tokio::time::timeout(timeout / ATTEMPTS, exchange(resolver, domain, kind, read)).await;
         if let Ok(answer) = answer {
             return answer;
         }
@@ -49,7 +65,12 @@ async fn query(
     Err(MailError::new(ErrorKind::Timeout, format!("the DNS resolver {resolver} does not answer")))
 }
 
-async fn exchange(resolver: SocketAddr, domain: &str, kind: TYPE) -> Result<Vec<bool>, MailError> {
+async fn exchange<T>(
+    resolver: SocketAddr,
+    domain: &str,
+    kind: TYPE,
+    read: fn(&RData<'_>, TYPE) -> Option<T>,
+) -> Result<Vec<T>, MailError> {
     let failed = |error: &dyn Display| {
         MailError::network(format!("the DNS resolver {resolver} can't be reached: {error}"))
     };
@@ -81,7 +102,7 @@ async fn exchange(resolver: SocketAddr, domain: &str, kind: TYPE) -> Result<Vec<
         match answer.rcode() {
             _ if !is_ours => {}
             RCODE::NoError | RCODE::NameError => {
-                return Ok(answer.answers.iter().filter_map(|record| accepts(&record.rdata, kind)).collect());
+                return Ok(answer.answers.iter().filter_map(|record| read(&record.rdata, kind)).collect());
             }
             code => {
                 return Err(MailError::tool(format!("the DNS resolver {resolver} answered {code:?}")));
@@ -98,6 +119,13 @@ fn accepts(data: &RData<'_>, kind: TYPE) -> Option<bool> {
         RData::AAAA(_) if kind == TYPE::AAAA => Some(true),
         _ => None,
     }
+}
+
+/// The priority, host and port of a service; a root as its host means that there is none.
+fn offers(data: &RData<'_>, _: TYPE) -> Option<(u16, String, u16)> {
+    let RData::SRV(srv) = data else { return None };
+    let has_host = !srv.target.get_labels().is_empty();
+    has_host.then(|| (srv.priority, srv.target.to_string(), srv.port))
 }
 
 #[cfg(test)]
@@ -123,6 +151,17 @@ mod tests {
         let error = accepts_mail(resolver, "bob@broken.test", TIMEOUT).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Tool);
         assert_eq!(accepts_mail(resolver, "bob", TIMEOUT).await.unwrap_err().kind, ErrorKind::Params);
+    }
+
+    #[tokio::test]
+    async fn a_domain_tells_where_its_servers_are() {
+        let resolver = resolver::start().unwrap();
+        let found = async |service, address| service_host(resolver, service, address, TIMEOUT).await;
+        let first = Ok(Some(("imap.served.test".to_owned(), 1993)));
+        assert_eq!(found("_imaps._tcp", "bob@served.test").await, first);
+        assert_eq!(found("_submissions._tcp", "bob@served.test").await, Ok(None), "it says that it has none");
+        assert_eq!(found("_imaps._tcp", "bob@bare.test").await, Ok(None));
+        assert_eq!(found("_imaps._tcp", "bob@broken.test").await.unwrap_err().kind, ErrorKind::Tool);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::time::Duration;
 
+use adjutant_credential::Credential;
 use lettre::Address as SmtpAddress;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::AsyncSmtpConnection;
@@ -92,7 +93,18 @@ impl Smtp {
         }
     }
 
+    /// Connects and logs in; once more with another token if the server refuses the first.
     async fn open(&self) -> Result<AsyncSmtpConnection, MailError> {
+        let secret = self.server.secret(None).await?;
+        match self.log_in(&secret).await {
+            Err(error) if self.server.is_worth_renewing(&error) => {
+                self.log_in(&self.server.secret(Some(&secret)).await?).await
+            }
+            done => done,
+        }
+    }
+
+    async fn log_in(&self, secret: &str) -> Result<AsyncSmtpConnection, MailError> {
         let mut connection = connect(&self.server).await?;
         if self.server.tls == Tls::StartTls {
             within(self.server.timeout, start_tls(&mut connection)).await?;
@@ -104,12 +116,29 @@ impl Smtp {
             let us = ClientId::default();
             let smtp = AsyncSmtpConnection::connect_with_transport(Box::new(connection), &us).await;
             let mut smtp = smtp.map_err(|error| smtp_error(&error))?;
-            let credentials = Credentials::new(self.server.username.clone(), self.server.password.0.clone());
-            let login = smtp.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await;
-            login.map_err(|error| login_error(&error))?;
+            let credentials = Credentials::new(self.server.username.clone(), secret.to_owned());
+            let mechanisms: &[Mechanism] = match &self.server.credential {
+                Credential::Password(_) => &[Mechanism::Plain, Mechanism::Login],
+                // https://developers.google.com/workspace/gmail/imap/xoauth2-protocol
+                Credential::Bearer(_) => &[Mechanism::Xoauth2],
+            };
+            if smtp.server_info().get_auth_mechanism(mechanisms).is_none() {
+                return Err(not_offered(&self.server.credential));
+            }
+            let login = smtp.auth(mechanisms, &credentials).await;
+            login.map_err(|error| self.login_error(&error))?;
             Ok(smtp)
         };
         guarded(within(self.server.timeout, opening)).await
+    }
+
+    fn login_error(&self, error: &Error) -> MailError {
+        match error.status().map(|code| code.to_string().parse().unwrap_or(500)) {
+            Some(500u16..) => self.server.refused(smtp_error(error)),
+            // A server explains in a challenge why it refuses a token, and lettre expects none.
+            None if error.is_client() => MailError::new(ErrorKind::Auth, "the server rejected the login"),
+            _ => smtp_error(error),
+        }
     }
 
     async fn send_envelope(
@@ -203,13 +232,12 @@ async fn expect(connection: &mut Connection, expected: &str) -> Result<(), MailE
     Err(MailError::tool("the server's response doesn't end"))
 }
 
-fn login_error(error: &Error) -> MailError {
-    match error.status().map(|code| code.to_string().parse().unwrap_or(500)) {
-        Some(500u16..) => MailError { kind: ErrorKind::Auth, ..smtp_error(error) },
-        None if error.is_client() => {
+fn not_offered(credential: &Credential) -> MailError {
+    match credential {
+        Credential::Password(_) => {
             MailError::new(ErrorKind::Auth, "the server offers neither PLAIN nor LOGIN authentication")
         }
-        _ => smtp_error(error),
+        Credential::Bearer(_) => MailError::tool("the server doesn't offer XOAUTH2 authentication"),
     }
 }
 

@@ -8,8 +8,8 @@ use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 
 use crate::views::{
-    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
-    Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
+    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 
 /// The inputs of a run by name, as they were typed; what was left empty isn't there.
@@ -150,6 +150,30 @@ pub trait Backend: Send + Sync + 'static {
     async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable>;
     /// Does something with a row of a table. False if the row is gone, or isn't the viewer's.
     async fn act(&self, viewer: &Viewer, act: PageAction, key: &str) -> Result<bool, Unavailable>;
+
+    /// The accounts at providers that the viewer can use.
+    async fn accounts(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, Unavailable>;
+    /// Changes one of the viewer's own accounts. Returns what to tell the viewer, if it wasn't accepted.
+    async fn change_account(
+        &self,
+        viewer: &Viewer,
+        key: &str,
+        change: AccountChange,
+    ) -> Result<Option<String>, Unavailable>;
+
+    /// Whose login a link of a chat is; none if it is no longer good.
+    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable>;
+    /// Goes on with a login in this browser, which may be signed in here.
+    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep, Unavailable>;
+    /// Goes on with a login by an address and a password.
+    async fn add_password(
+        &self,
+        nonce: &str,
+        login: (&str, &str),
+        session: Option<&str>,
+    ) -> Result<LoginStep, Unavailable>;
+    /// Ends the login with which a browser comes back from a provider. Returns how it has ended.
+    async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable>;
 
     /// The place of the latest change.
     async fn latest(&self) -> Result<Cursor, Unavailable>;

@@ -1,5 +1,7 @@
 //! The paths, and what each of them takes and gives.
 
+mod accounts;
+mod connect;
 mod plans;
 mod reading;
 mod tables;
@@ -71,6 +73,9 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
+        .route("/accounts", get(accounts::all).post(accounts::change))
+        .route("/connect/back", get(connect::back))
+        .route("/connect/{nonce}", get(connect::offered).post(connect::open))
         .route("/system", get(tables::system))
         .route("/log/{turn}", get(tables::log))
         .route("/workflows", get(workflows::all))

@@ -28,6 +28,22 @@ fn cookie(value: &str, https: bool, lasts: u32) -> String {
     format!("{}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", name(https))
 }
 
+/// The name of the cookie that binds a login at a provider to a browser.
+fn login_name(https: bool) -> &'static str {
+    if https { "__Host-adjutant-login" } else { "adjutant-login" }
+}
+
+/// That cookie. It lives as long as a login, and comes along when the provider sends the browser back.
+pub(crate) fn bind_login(secret: &str, https: bool) -> String {
+    let secure = if https { "; Secure" } else { "" };
+    format!("{}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=300{secure}", login_name(https))
+}
+
+/// Its secret in a request.
+pub(crate) fn login_secret(headers: &HeaderMap, https: bool) -> Option<&str> {
+    value(headers, login_name(https))
+}
+
 /// The session's secret in a request.
 pub(crate) fn secret(headers: &HeaderMap, https: bool) -> Option<&str> {
     value(headers, name(https))

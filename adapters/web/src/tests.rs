@@ -11,10 +11,10 @@ pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind, LogLine,
-    Moment, Now, PageAction, PersonLine, Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run,
-    RunLine, RunStep, Said, Session, Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine,
-    Viewer, WorkflowLine, WorkflowPage, Workflows,
+    AccountLine, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind,
+    LogLine, LoginOffer, Moment, Now, PageAction, PersonLine, Plan, PlanLine, PlanStep, Planned,
+    QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow, Timeline,
+    Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
 
@@ -302,6 +302,26 @@ fn everything(text: &str) -> Vec<String> {
     ];
     all.extend(workflow_pages(&frame(), text));
     all.extend(plan_pages(&frame(), text));
+    all.extend([false, true].map(|needs_login| {
+        let account = AccountLine {
+            key: "a".into(),
+            label: text.into(),
+            address: text.into(),
+            about: text.into(),
+            needs_login,
+            is_own: true,
+            is_mail_default: Some(false),
+            is_events_default: Some(true),
+            busy: text.into(),
+            used: Some((Moment::default(), Some("t".into()))),
+        };
+        pages::accounts(&frame(), &[account])
+    }));
+    all.extend([false, true].map(|is_by_password| {
+        let offer = LoginOffer { person: text.into(), provider: text.into(), is_by_password };
+        pages::connect("nonce", &offer, Some(text))
+    }));
+    all.push(pages::connect_ended(text));
     all
 }
 
@@ -358,6 +378,19 @@ fn no_text_from_elsewhere_changes_a_page() {
             assert_eq!(tags(page), tags(harmless), "{text}");
             assert!(!page.contains("href=\"javascript"), "{text}");
             assert!(!page.contains(['\u{202e}', '\u{0}']), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_paragraph_holds_nothing_that_would_end_it() {
+    for page in everything("harmless") {
+        let mut is_open = false;
+        for tag in skeleton(&page) {
+            let name = tag.split(' ').next().unwrap_or_default();
+            let is_block = ["form", "div", "ul", "p"].contains(&name);
+            assert!(!(is_open && is_block), "<{tag}> in a paragraph: {page}");
+            is_open = (is_open || name == "p") && name != "/p";
         }
     }
 }

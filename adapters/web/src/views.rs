@@ -1,11 +1,15 @@
 //! What the pages show, as plain data. All texts may be hostile.
 
+mod accounts;
+mod logins;
 mod plans;
 mod said;
 mod workflows;
 
 use adjutant_l10n::{page, page_tables};
 
+pub use accounts::{AccountChange, AccountLine};
+pub use logins::{LoginOffer, LoginStep};
 pub use plans::{Plan, PlanLine, PlanStep};
 pub use said::{Asks, Said};
 pub use workflows::{

@@ -26,7 +26,10 @@ pub use env::place::{default_path, find};
 pub use env::{Env, clear_initial_environment};
 pub use error::ConfigError;
 pub use secret::{Secret, credential};
-pub use sections::accounts::{DavConfig, MailConfig, MailServer, Tls};
+pub use sections::accounts::connect::{
+    ConnectConfig, GoogleConfig, HostPort, MicrosoftConfig, SecretsConfig, scopes,
+};
+pub use sections::accounts::{DavConfig, MailConfig, MailServer, People, Tls};
 pub use sections::approval::{Approval, Policy, QuietHours};
 pub use sections::assistant::Assistant;
 pub use sections::backup::Backup;
@@ -74,6 +77,10 @@ pub struct Config {
     pub calendar: Option<DavConfig>,
     /// `[contacts]`; without it, our own store.
     pub contacts: Option<DavConfig>,
+    /// `[connect]`; without it, nobody connects accounts.
+    pub connect: Option<ConnectConfig>,
+    /// `[secrets]`.
+    pub secrets: SecretsConfig,
     /// `[web] search`; without it, the web can't be searched.
     pub search: Option<SearchConfig>,
     /// `[notes] path`; without it, there are no notes.
@@ -126,6 +133,8 @@ impl Config {
             mail: None,
             calendar: None,
             contacts: None,
+            connect: None,
+            secrets: SecretsConfig::in_dir(&data_dir),
             search: None,
             notes: None,
             mcp: BTreeMap::new(),
@@ -255,6 +264,8 @@ impl Config {
             mail: root.section("mail", MailConfig::read),
             calendar: root.section("calendar", DavConfig::read),
             contacts: root.section("contacts", DavConfig::read),
+            connect: root.section("connect", ConnectConfig::read),
+            secrets: root.section("secrets", |section| SecretsConfig::read(section, self.secrets)),
             search: root.section("web", web::read_search),
             notes: root.section("notes", web::read_notes),
             mcp: root.section("mcp", mcp::read),

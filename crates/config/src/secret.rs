@@ -92,6 +92,19 @@ pub fn credential(name: &str, env: &Env) -> Option<PathBuf> {
     files.iter().find(|file| file.exists()).or(files.last()).cloned()
 }
 
+/// The path of the credential that a file names.
+pub(super) fn credential_file(name: &str, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
+    if name.contains('/') {
+        return Err(format!("the credential {name:?} must be a name, not a path"));
+    }
+    credential(name, reader.env).ok_or_else(|| {
+        format!(
+            "there is no credential {name:?}, because $CREDENTIALS_DIRECTORY isn't set; \
+             systemd sets it for units with LoadCredential="
+        )
+    })
+}
+
 /// The secret, and its origin as the subject of a sentence.
 fn fetch(source: &str, location: &str, reader: &ConfigReader<'_>) -> Result<(String, String), String> {
     if source == "env" {
@@ -99,18 +112,9 @@ fn fetch(source: &str, location: &str, reader: &ConfigReader<'_>) -> Result<(Str
         let text = reader.env.text(location).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
         return Ok((text.to_owned(), origin));
     }
-    let path = if source == "file" {
-        reader.folder().join(location)
-    } else {
-        if location.contains('/') {
-            return Err(format!("the credential {location:?} must be a name, not a path"));
-        }
-        credential(location, reader.env).ok_or_else(|| {
-            format!(
-                "there is no credential {location:?}, because $CREDENTIALS_DIRECTORY isn't set; \
-                 systemd sets it for units with LoadCredential="
-            )
-        })?
+    let path = match source {
+        "file" => reader.folder().join(location),
+        _ => credential_file(location, reader)?,
     };
     let origin = format!("the file {path:?}");
     let mut text =

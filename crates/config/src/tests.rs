@@ -51,6 +51,7 @@ fn the_example_with_its_optional_keys_is_right() {
         ("GITHUB_TOKEN", "g"),
         ("WIKI_TOKEN", "w"),
         ("GOOGLE_CLIENT_SECRET", "gs"),
+        ("MICROSOFT_CLIENT_SECRET", "ms"),
         ("ISSUES_CLIENT_SECRET", "is"),
         ("SEARCH_KEY", "s"),
     ];
@@ -212,6 +213,47 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
             "no line about {key}"
         );
     }
+}
+
+#[test]
+fn accounts_that_people_connect_are_offered_if_they_are_set_up() {
+    use adjutant_types::ProviderKind::{Google, Microsoft, Password};
+
+    assert_eq!(read("").connect, None);
+    let offer = |keys: &str| read(&format!("[connect]\n{keys}")).connect.unwrap().offer;
+    assert_eq!(offer(""), [Password]);
+    assert_eq!(offer("[connect.google]\nclient_id = \"g\""), [Google, Password]);
+    assert_eq!(offer("offer = [\"microsoft\"]\n[connect.microsoft]\nclient_id = \"m\""), [Microsoft]);
+    let tenant = "[connect.microsoft]\nclient_id = \"m\"\ntenant = \"corp.example\"";
+    let microsoft = read(tenant).connect.unwrap().microsoft.unwrap();
+    assert_eq!(microsoft.oauth.token_url, "https://login.microsoftonline.com/corp.example/oauth2/v2.0/token");
+    insta::assert_snapshot!(faults("[connect]\noffer = [\"google\", \"gogle\"]\npeople = \"all\"\n[connect.microsoft]\ntenant = \"a/b\"\napi_url = \"http://example.org\""), @r#"
+    config.toml:2: connect.offer[1]: unknown provider "gogle"; did you mean `google`?
+    config.toml:2: connect.offer: google isn't set up; add [connect.google] with its client_id
+    config.toml:3: connect.people: must be "owners", "everybody" or a list such as ["console:ada"]
+    config.toml:4: connect.microsoft.client_id: missing: the id that Microsoft has given your application
+    config.toml:5: connect.microsoft.tenant: "a/b" must be "common", a tenant's id or its domain
+    config.toml:6: connect.microsoft.api_url: must begin with https://, because secrets are sent there
+    "#);
+}
+
+#[test]
+fn an_account_of_the_file_is_the_owners_unless_it_says_whose() {
+    let calendar = "[calendar]\nurl = \"https://dav.example.org/\"\nuser = \"a\"\npassword = \"p\"\n";
+    let of = |keys: &str| read(&format!("{calendar}{keys}")).calendar.unwrap();
+    assert_eq!((of("").people, of("").label.as_str()), (People::Owners, "shared"));
+    assert_eq!(of("people = \"everybody\"\nlabel = \"office\"").people, People::Everybody);
+    assert_eq!(of("people = [\"console:ada\"]").people, People::Listed(vec!["console:ada".into()]));
+    insta::assert_snapshot!(faults(&format!("{calendar}people = [\"ada\"]")), @r#"config.toml:5: calendar.people: "ada" must be CHANNEL:USER-ID, such as "console:ada""#);
+}
+
+#[test]
+fn logins_are_sealed_with_one_key() {
+    let key = |written: &str| read(&format!("[secrets]\nkey = {written}")).secrets;
+    assert_eq!(read("").secrets, SecretsConfig::File("/data/secrets.key".into()));
+    assert_eq!(key("{ file = \"/keys/a\" }"), SecretsConfig::File("/keys/a".into()));
+    assert_eq!(key("{ passphrase = { env = \"KEY\" } }"), SecretsConfig::Passphrase(Secret::new("sk-1")));
+    insta::assert_snapshot!(faults("[secrets]\nkey = { file = \"a\", passphrase = \"b\" }"), @"config.toml:2: secrets.key.passphrase: must be the only one of file, credential and passphrase");
 }
 
 #[test]

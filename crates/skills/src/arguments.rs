@@ -3,13 +3,15 @@
 use serde_json::{Map, Value};
 
 /// An argument of a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Argument {
     pub name: String,
     /// Whether every call must have it.
     pub required: bool,
     /// What it is, in a word or two; empty for a text.
     pub kind: String,
+    /// Whether it only matters to people with several accounts.
+    pub is_for_several: bool,
 }
 
 impl Argument {
@@ -30,8 +32,14 @@ pub(super) fn arguments(schema: &Value) -> Vec<Argument> {
         name: name.clone(),
         required: is_required(name),
         kind: kind(schema),
+        is_for_several: is_for_several(schema),
     };
     all.map(argument).collect()
+}
+
+/// Whether a schema says that its argument only matters to people with several accounts. JSON Schema ignores that.
+pub(super) fn is_for_several(schema: &Value) -> bool {
+    schema["several"].as_bool().unwrap_or_default()
 }
 
 /// What a value is, in a word or two: `title` of its schema, if it has one.

@@ -8,7 +8,7 @@ use adjutant_config::document::{Document, Node, Position, Problem, Problems, Tab
 use adjutant_types::clock::duration;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Argument, kind};
+use super::arguments::{Argument, is_for_several, kind};
 use super::builtin;
 use super::definition::{self, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::forms;
@@ -223,6 +223,7 @@ fn read_argument_names(
             name: (*name).to_owned(),
             required: required.contains(name),
             kind: kind(&schema["properties"][*name]),
+            is_for_several: is_for_several(&schema["properties"][*name]),
         })
         .collect()
 }

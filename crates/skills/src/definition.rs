@@ -270,17 +270,22 @@ impl Skill {
 
     /// `tasks.create(title, due?: time, notes?)`: required arguments first, else in the order of the file.
     pub fn signature(&self) -> String {
-        self.signature_after(&mut HashSet::new())
+        self.signature_after(&mut HashSet::new(), true)
     }
 
-    /// The signature without the types of arguments that are in `seen`: they are the same for the same name.
-    pub fn signature_after<'a>(&'a self, seen: &mut HashSet<(&'a str, &'a str)>) -> String {
+    /// The signature without the types of arguments that are in `seen`: they are the same for the same name. What only
+    /// matters to people with several accounts is left out unless it `has_several`.
+    pub fn signature_after<'a>(
+        &'a self,
+        seen: &mut HashSet<(&'a str, &'a str)>,
+        has_several: bool,
+    ) -> String {
         let mut shown = |argument: &'a Argument| {
             let is_new = !argument.kind.is_empty() && seen.insert((&argument.name, &argument.kind));
             argument.shown(is_new)
         };
-        let (required, optional): (Vec<_>, Vec<_>) =
-            self.arguments.iter().partition(|argument| argument.required);
+        let shown_here = self.arguments.iter().filter(|argument| has_several || !argument.is_for_several);
+        let (required, optional): (Vec<_>, Vec<_>) = shown_here.partition(|argument| argument.required);
         let all: Vec<String> = required.into_iter().chain(optional).map(&mut shown).collect();
         format!("{}({})", self.name, all.join(", "))
     }

@@ -7,8 +7,10 @@
 //! - Any other call's row is `running` before its work starts. Found like that after a crash, the call is made again
 //!   if its effect allows, else its outcome is unknown, and nobody repeats it.
 //! - An approval is bound to the row and its exact arguments; it is looked up, never carried in memory.
+//! - A call stays with the account that its row names.
 //! - A refused call has its row too.
 
+mod accounts;
 mod approval;
 mod approval_policy;
 mod asking;
@@ -44,6 +46,7 @@ use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
 
+use super::accounts::CallAccounts;
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Idempotency, Preview, Services};
 use super::call::{Call, CallEnd, CallReport, Outcome, new_row, report};
@@ -99,7 +102,10 @@ impl Executor {
         let mut active = ActiveCall::new(self, ctx, registry, call, existing);
         match active.make().await {
             Ok(end) => Ok(end),
-            Err(Failure::Skill(error)) => active.close(error.into(), Batch::new()).await,
+            Err(Failure::Skill(error)) => match active.wait_for_login(&error).await? {
+                Some(end) => Ok(end),
+                None => active.close(error.into(), Batch::new()).await,
+            },
             Err(Failure::Store(error)) => Err(error),
         }
     }
@@ -122,6 +128,12 @@ struct ActiveCall<'a> {
     allowance: OnceCell<Option<Allowance>>,
     /// The questions of the call's server, with a person's answers.
     asked: Option<Asked>,
+    /// What the turn's person has here.
+    accounts: CallAccounts,
+    /// Whether the call has waited for a new login.
+    has_waited: bool,
+    /// Whether a basis is in the journal, so that a rule was spent with it.
+    has_spent: bool,
 }
 
 impl<'a> ActiveCall<'a> {
@@ -133,26 +145,38 @@ impl<'a> ActiveCall<'a> {
         call: &'a Call<'a>,
         existing: Option<ExecutionRow>,
     ) -> Self {
+        let is_journalled = existing.is_some();
+        let row = existing.unwrap_or_else(|| new_row(ctx, call));
         Self {
             executor,
             ctx,
             registry,
             call,
-            is_journalled: existing.is_some(),
-            row: existing.unwrap_or_else(|| new_row(ctx, call)),
+            is_journalled,
+            has_spent: row.basis.is_some(),
+            row,
             is_ahead: false,
             targets: OnceCell::new(),
             allowance: OnceCell::new(),
             asked: None,
+            accounts: CallAccounts::default(),
+            has_waited: false,
         }
     }
 }
 
 impl ActiveCall<'_> {
     async fn make(&mut self) -> Result<CallEnd, Failure> {
+        self.load_accounts().await?;
         let skill = self.granted()?;
         if !self.is_journalled {
             return self.begin(&skill).await;
+        }
+        if self.has_lost_account() {
+            return Err(match self.row.status {
+                ExecutionStatus::Running => SkillError::unknown_outcome().into(),
+                _ => SkillError::not_found(ours!(l10n::accounts::disconnected)).into(),
+            });
         }
         // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
         // then had to wait for a limit.
@@ -176,6 +200,15 @@ impl ActiveCall<'_> {
         }
         let breaker = self.executor.breakers.peek(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
+        self.decide(skill).await
+    }
+
+    /// Runs a call, or asks about it, or refuses it.
+    async fn decide(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        self.check_access(skill).await?;
+        if !self.is_journalled {
+            self.choose_account(skill).await?;
+        }
         let preview = self.preview(skill).await?;
         let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
         let is_asked = matches!(judgement, Judgement::Ask(_));
@@ -211,7 +244,7 @@ impl ActiveCall<'_> {
 
     fn effect(&self, skill: &Skill) -> Idempotency {
         match implementation(skill) {
-            Some(builtin) => builtin.effect(&self.executor.services),
+            Some(builtin) => builtin.effect(self.accounts.all()),
             None if skill.repeatable => Idempotency::Repeatable,
             None => Idempotency::Once,
         }
@@ -221,6 +254,7 @@ impl ActiveCall<'_> {
         CallContext {
             ctx: self.ctx,
             services: &self.executor.services,
+            accounts: &self.accounts,
             registry: self.registry,
             execution: &self.row.id,
             effect,
@@ -234,17 +268,19 @@ impl ActiveCall<'_> {
         skill.timeout.unwrap_or(self.ctx.limits.budget.limits.skill_timeout)
     }
 
-    /// What a call would do, where that is more than its arguments say, and whether this person may do it.
+    /// What a call would do, where that is more than its arguments say.
     async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
-        if skill.is_owners() {
-            self.executor.services.check_owner(self.ctx).await?;
-        }
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
         let context = self.context(self.effect(skill), false);
-        let work = async {
-            self.executor.services.check_access(self.ctx, builtin.needs()).await?;
-            builtin.preview(&context).await
-        };
+        self.in_time(skill, builtin.preview(&context)).await
+    }
+
+    /// What is done before a call's work begins, within the time of the call.
+    async fn in_time<T>(
+        &self,
+        skill: &Skill,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
         let timeout = self.timeout(skill);
         let done = tokio::time::timeout(timeout, work).await;
         let done = done.unwrap_or_else(|_| Err(timed_out(&skill.name, timeout).into()));
@@ -319,9 +355,9 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// Counts the call under the rule that allows it, in the commit that begins it.
+    /// Counts the call under the rule that allows it, in the commit that begins it; not once more when it goes on.
     fn spend_rule(&self, batch: &mut Batch) {
-        if let Some(Basis::Rule(rule)) = &self.row.basis {
+        if let (Some(Basis::Rule(rule)), false) = (&self.row.basis, self.has_spent) {
             rules::spend(batch, rule, self.ctx.store.now());
         }
     }
@@ -373,6 +409,9 @@ impl ActiveCall<'_> {
         }
         if call.direct {
             executions::close(&mut batch, call.agent, status, &closing, now);
+        }
+        if status == ExecutionStatus::Completed {
+            self.note_use(&mut batch);
         }
         fail_point("skill-before-close");
         ctx.store.write(batch).await?;

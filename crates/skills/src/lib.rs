@@ -1,5 +1,6 @@
 //! What the assistant can do: skills are data, read from TOML; this crate reads, checks, lists and calls them.
 
+pub mod accounts;
 pub mod arguments;
 pub mod breaker;
 pub mod builtin;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use adjutant_chat::suggest::nearest;
 use adjutant_config::document::Problem;
 use adjutant_config::reload::{Fingerprint, Reloadable, watch};
+use adjutant_types::AccountService;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -21,33 +22,66 @@ pub struct Registry {
     by_name: HashMap<String, Arc<Skill>>,
     unavailable: Vec<Arc<Skill>>,
     catalogue: String,
-    /// The view for non-owners, built on first use.
-    non_owner_view: OnceLock<Arc<Self>>,
+    /// Whether the catalogue names what only matters to people with several accounts.
+    has_several: bool,
+    /// What people are shown of it, each made on first use.
+    views: Mutex<Vec<(View, Arc<Registry>)>>,
+}
+
+/// Who is shown the skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct View {
+    /// Somebody who may not use what is an owner's.
+    pub(crate) hides_owners: bool,
+    /// What others have an account for, and they don't.
+    pub(crate) hidden: Vec<AccountService>,
+    /// Somebody with several accounts of one service.
+    pub(crate) has_several: bool,
 }
 
 impl Registry {
-    pub fn new(mut domains: Vec<Domain>) -> Self {
+    pub fn new(domains: Vec<Domain>) -> Self {
+        Self::with(domains, false)
+    }
+
+    fn with(mut domains: Vec<Domain>, has_several: bool) -> Self {
         domains.sort_by(|a, b| a.name.cmp(&b.name));
         let unavailable = domains.iter().flat_map(|domain| domain.unavailable.clone()).collect();
         domains.retain(|domain| !domain.skills.is_empty());
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
-        let catalogue = catalogue(&domains);
-        Self { domains, by_name, unavailable, catalogue, non_owner_view: OnceLock::new() }
+        let catalogue = catalogue(&domains, has_several);
+        Self { domains, by_name, unavailable, catalogue, has_several, views: Mutex::default() }
     }
 
-    /// The skills without those that are for owners alone, which stay the same while the program runs.
-    pub fn for_others(&self, is_owners: impl Fn(&Skill) -> bool) -> Arc<Self> {
-        self.non_owner_view.get_or_init(|| self.only(|skill| !is_owners(skill))).clone()
+    /// The skills that this is true of, as somebody is shown them. It must be true of the same ones each time that the view
+    /// is the same.
+    pub(crate) fn view(&self, view: View, is_in: impl Fn(&Skill) -> bool) -> Arc<Self> {
+        let mut views = self.views.lock();
+        if let Some((_, made)) = views.iter().find(|(made, _)| *made == view) {
+            return made.clone();
+        }
+        let made = self.part(view.has_several, is_in);
+        views.push((view, made.clone()));
+        made
     }
 
     /// The skills of which this is true.
     pub fn only(&self, is_in: impl Fn(&Skill) -> bool) -> Arc<Self> {
+        self.part(self.has_several, is_in)
+    }
+
+    fn part(&self, has_several: bool, is_in: impl Fn(&Skill) -> bool) -> Arc<Self> {
         let part = |domain: &Domain| {
             let skills = domain.skills.iter().filter(|skill| is_in(skill)).cloned().collect();
             Domain { skills, ..domain.clone() }
         };
-        Arc::new(Self::new(self.domains.iter().map(part).collect()))
+        Arc::new(Self::with(self.domains.iter().map(part).collect(), has_several))
+    }
+
+    /// A skill with its arguments, as far as they matter here.
+    pub fn signature(&self, skill: &Skill) -> String {
+        skill.signature_after(&mut HashSet::new(), self.has_several)
     }
 
     /// The skills that were read and can't work here. Nobody is offered them.
@@ -85,7 +119,7 @@ impl Registry {
     }
 }
 
-fn catalogue(domains: &[Domain]) -> String {
+fn catalogue(domains: &[Domain], has_several: bool) -> String {
     let mut text = String::new();
     for domain in domains {
         let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
@@ -99,7 +133,8 @@ fn catalogue(domains: &[Domain]) -> String {
         skills.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = HashSet::new();
         for skill in skills {
-            text.push_str(&format!("- {}: {}\n", skill.signature_after(&mut seen), skill.summary));
+            let signature = skill.signature_after(&mut seen, has_several);
+            text.push_str(&format!("- {signature}: {}\n", skill.summary));
         }
     }
     text
@@ -328,6 +363,34 @@ mod tests {
         ");
         assert!(!skills.reload().unwrap(), "nothing has changed");
         assert!(Arc::ptr_eq(&before, &skills.current()));
+    }
+
+    #[test]
+    fn what_only_matters_to_people_with_several_accounts_costs_nobody_else_a_word() {
+        let folder = TempDir::new().unwrap();
+        let skills = load(&[&folder]).current();
+        assert!(!skills.catalogue().contains("account?"));
+        let send = skills.get("email.send").unwrap();
+        assert!(!skills.signature(send).contains("account?") && send.signature().contains("account?"));
+        let several = View { has_several: true, ..View::default() };
+        let seen = skills.view(several.clone(), |_| true);
+        assert!(seen.catalogue().contains("account?: label") && seen.signature(send).contains("account?"));
+        assert!(seen.only(|_| true).catalogue() == seen.catalogue(), "a room takes nothing of that away");
+        assert!(Arc::ptr_eq(&seen, &skills.view(several, |_| true)), "it is made once");
+    }
+
+    #[test]
+    fn each_view_has_its_own_skills() {
+        let folder = TempDir::new().unwrap();
+        let skills = load(&[&folder]).current();
+        let without = |hidden: AccountService| {
+            let view = View { hidden: vec![hidden], ..View::default() };
+            skills.view(view, |skill| skill.domain != hidden.as_str())
+        };
+        let (no_calendar, no_contacts) =
+            (without(AccountService::Calendar), without(AccountService::Contacts));
+        assert!(no_calendar.domain("calendar").is_none() && no_calendar.domain("contacts").is_some());
+        assert!(no_contacts.domain("calendar").is_some() && no_contacts.domain("contacts").is_none());
     }
 
     #[test]

@@ -221,7 +221,7 @@ mod tests {
 
     fn arguments() -> Vec<Argument> {
         [("a", true), ("b", false), ("c", false)]
-            .map(|(name, required)| Argument { name: name.to_owned(), required, kind: String::new() })
+            .map(|(name, required)| Argument { name: name.to_owned(), required, ..Argument::default() })
             .to_vec()
     }
 
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn faults_name_the_mend() {
         let fault = |source| Template::new(source, Place::Text, &arguments()).unwrap_err().to_string();
-        let long = [Argument { name: "title".to_owned(), required: true, kind: String::new() }];
+        let long = [Argument { name: "title".to_owned(), required: true, ..Argument::default() }];
         let near = Template::new("{{titel}}", Place::Text, &long).unwrap_err().to_string();
         insta::assert_snapshot!(near, @"`{{titel}}` is no argument of this skill; did you mean 'title'?");
         insta::assert_snapshot!(fault("{{a"), @"unexpected end of input, expected end of variable block");

@@ -22,8 +22,8 @@ pub use journal::{asked, calls, changes, context, executions, first_messages, ru
 pub use messages::{dead, inbox, outbox, questions, queues};
 pub use processes::{control, instances, leases, sharing};
 pub use records::{
-    access, attempts, files, known, links, memories, objects, origins, people, pins, room_rules, rooms,
-    rules, schedules, search, taints, tasks, vectors, web,
+    access, attempts, connected, files, known, links, logins, memories, objects, origins, people, pins,
+    room_rules, rooms, rules, schedules, search, secrets, taints, tasks, vectors, web,
 };
 
 use adjutant_types::clock::SharedClock;

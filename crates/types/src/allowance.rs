@@ -8,6 +8,8 @@ use std::fmt;
 use adjutant_l10n as l10n;
 use serde::{Deserialize, Serialize};
 
+use crate::AccountId;
+
 /// The longest stored form, in bytes; what is longer can't be allowed in advance.
 const MAX_LENGTH: usize = 2000;
 
@@ -26,6 +28,12 @@ pub enum Allowance {
     Events {
         /// The calendar's name; none for the one that new events go to.
         calendar: Option<String>,
+        /// The person's account that it is in; none for that of the configuration and our own store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        account: Option<AccountId>,
+        /// What they call that account, where they have several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
     },
     /// New notes directly in this folder, and additions to its notes.
     Notes {
@@ -65,8 +73,12 @@ impl fmt::Display for Allowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&match self {
             Self::Mail { to, .. } => l10n::conversation::allows_emails(to),
-            Self::Events { calendar: Some(calendar) } => l10n::conversation::allows_events_in(calendar),
-            Self::Events { calendar: None } => l10n::conversation::allows_events(),
+            Self::Events { calendar, label, .. } => match (calendar, label) {
+                (None, None) => l10n::conversation::allows_events(),
+                (None, Some(label)) => l10n::conversation::allows_events_of(label),
+                (Some(calendar), None) => l10n::conversation::allows_events_in(calendar),
+                (Some(calendar), Some(label)) => l10n::conversation::allows_events_in_of(calendar, label),
+            },
             Self::Notes { folder } => l10n::conversation::allows_notes(folder),
             Self::Call { skill, arguments } => l10n::conversation::allows_call(skill, arguments),
         })
@@ -96,6 +108,16 @@ mod tests {
         let rule = call("{\"id\":7}".into());
         assert_eq!(Allowance::from_json(&rule.to_json().unwrap()), Some(rule));
         assert_eq!(call("x".repeat(MAX_LENGTH)).to_json(), None);
+        let former = "{\"allows\":\"events\",\"calendar\":\"Work\"}";
+        assert_eq!(Allowance::from_json(former).unwrap().to_json().unwrap(), former);
+        let of = |label: Option<&str>| Allowance::Events {
+            calendar: Some("Team".into()),
+            account: Some("a1".into()),
+            label: label.map(str::to_owned),
+        };
+        assert_eq!(of(Some("work")).to_string(), "new events in “Team” of your account “work”");
+        assert_eq!(of(None).to_string(), "new events in “Team”");
+        assert_ne!(of(None).to_json(), Some(former.replace("Work", "Team")), "it is another account's");
         assert_eq!(Allowance::from_json("{\"allows\":\"everything\"}"), None);
     }
 }

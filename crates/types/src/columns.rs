@@ -6,10 +6,10 @@ use sqlx_core::error::BoxDynError;
 use sqlx_core::types::Type;
 
 use crate::{
-    Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
-    FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
-    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    AccountId, AccountState, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus,
+    FileId, FileKind, FileProblem, InboxKind, InstanceId, LoginId, LoginState, MemoryId, MessageForm,
+    OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState, RoomAnswers,
+    RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 
 macro_rules! text_column {
@@ -34,12 +34,13 @@ macro_rules! text_column {
 }
 
 text_column! { |id| Ok(id.into());
-    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId
+    AccountId, ConversationId, ExecutionId, FileId, InstanceId, LoginId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
+    ScheduleId, TaskId, TurnId
 }
 
 text_column! { |text| Ok(text.parse()?);
     StopReason, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
-    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers
+    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, ProviderKind, AccountState, LoginState
 }
 
 text_column! { |text| Ok(Self::read(&text)); Taint }

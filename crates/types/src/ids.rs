@@ -97,4 +97,8 @@ ids! {
     MemoryId,
     /// A schedule: a message that arrives regularly.
     ScheduleId,
+    /// An account at a provider of mail, calendars or contacts; empty: none.
+    AccountId,
+    /// A login at such a provider, under way.
+    LoginId,
 }

@@ -1,5 +1,6 @@
 //! Types that every part names: ids, states, risk, taint, and time. No I/O.
 
+mod accounts;
 mod allowance;
 mod basis;
 pub mod block;
@@ -20,6 +21,7 @@ mod taint;
 mod tasks;
 pub mod text;
 
+pub use accounts::{AccountService, AccountState, LoginState, ProviderKind};
 pub use allowance::Allowance;
 pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
@@ -29,8 +31,8 @@ pub use error_text::holes;
 pub use error_text::{Argument, ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece, Slots};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
-    ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
-    ScheduleId, TaskId, TurnId,
+    AccountId, ConversationId, ExecutionId, FileId, InstanceId, LoginId, MemoryId, OutboxId, PersonId,
+    QuestionId, RuleId, ScheduleId, TaskId, TurnId,
 };
 pub use pins::PinKind;
 pub use prompt_text::PromptText;

@@ -2,8 +2,10 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use adjutant_skills::Failure;
+use adjutant_skills::accounts::Logins;
 use adjutant_store::people::{self, Person};
-use adjutant_store::{Store, known, leases};
+use adjutant_store::{Store, connected, known, leases};
 use adjutant_workflows::trace::one_line;
 use adjutant_workflows::trace::text::several;
 
@@ -21,7 +23,12 @@ pub(super) async fn export(store: &Store, who: &str) -> Result<String, CliError>
 }
 
 /// Erases a person after a confirmation. Returns the output and whether it was done.
-pub(super) async fn erase(store: &Store, who: &str, yes: bool) -> Result<(String, bool), CliError> {
+pub(super) async fn erase(
+    store: &Store,
+    logins: &Logins,
+    who: &str,
+    yes: bool,
+) -> Result<(String, bool), CliError> {
     let person = find(store, who).await?;
     let name = format!("{} ({})", one_line(&person.name), accounts(store, &person).await?);
     if !leases::living(store).await?.is_empty() {
@@ -32,6 +39,13 @@ pub(super) async fn erase(store: &Store, who: &str, yes: bool) -> Result<(String
         return Ok(("nothing was erased\n".to_owned(), false));
     }
     let rooms = known::rooms(store, &person.id).await?;
+    // Afterwards there is nothing left to end their logins with.
+    for account in connected::of_nobody_else(store, &person.id).await? {
+        match logins.disconnect(&account.id).await {
+            Err(Failure::Store(error)) => return Err(error.into()),
+            Ok(_) | Err(Failure::Skill(_)) => {}
+        }
+    }
     known::erase(store, &person.id).await?;
     let mut text = format!(
         "{name} is erased. Backups still have their data, and so do the chat platforms and your mail, calendar and \

@@ -131,9 +131,12 @@ pub(super) async fn skills(config: &Config) -> Vec<Finding> {
 }
 
 /// Asks for a token of each login, and finds the logins that skills need and nobody has configured.
-pub(super) async fn logins(config: &Config, checks: &mut Checks) {
+pub(super) async fn logins(config: &Config, store: Option<&Store>, checks: &mut Checks) {
     let oauth = OAuth::new(config);
-    for name in config.oauth.keys() {
+    if let Some(store) = store {
+        oauth.attach(store);
+    }
+    for name in config.oauth.keys().filter(|_| store.is_some()) {
         let finding = match oauth.token(name).await {
             Ok(_) => Finding::ok("logged in"),
             Err(error) => Finding::error(error.message.whole(), format!("run `adjutant oauth login {name}`")),

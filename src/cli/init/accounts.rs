@@ -1,4 +1,4 @@
-//! Asks for the mail, calendar and contacts accounts.
+//! Asks for the mail, calendar and contacts accounts, and for the applications with which people connect their own.
 
 use super::check::Part;
 use super::draft::Draft;
@@ -27,7 +27,129 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
                 .say(&format!("  [{section}] stays in the file; delete it there if you don't need it."))?;
         }
     }
-    Ok(())
+    connect(draft, terminal).await
+}
+
+/// Asks for what people can connect themselves.
+async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    terminal.say(
+        "\nWith /connect in a chat, people log in to their own mail and calendar. Nobody else can see it.",
+    )?;
+    let is_there = draft.has(&["connect"]);
+    if !terminal.yes("Let people connect their own accounts?", is_there)? {
+        if is_there {
+            terminal.say("  [connect] stays in the file; delete it there if you don't want it.")?;
+        }
+        return Ok(());
+    }
+    let page = draft.read_without_secrets().ok().and_then(|config| {
+        config.page().map(|(_, url)| format!("{}/connect/back", url.trim_end_matches('/')))
+    });
+    let mut questions = |draft: &mut Draft, terminal: &mut Terminal| {
+        if !draft.has(&["connect", "people"]) {
+            draft.set_text(&["connect"], "people", "everybody");
+        }
+        for application in [google(page.as_deref()), microsoft(page.as_deref())] {
+            application.ask(draft, terminal)?;
+        }
+        terminal.say("  iCloud, Fastmail, GMX and others need nothing here: people use an app password.")
+    };
+    ask_part(draft, terminal, &Part::Connect, &mut questions).await.map(drop)
+}
+
+/// An application that is registered at a provider.
+struct Application {
+    /// Its table.
+    section: &'static str,
+    /// Whose accounts, as a question says it.
+    accounts: &'static str,
+    steps: Vec<String>,
+    /// A yes-or-no key or one with a text, its question and what Enter takes.
+    more: (&'static str, &'static str, Option<&'static str>),
+}
+
+// https://developers.google.com/workspace/guides/configure-oauth-consent, https://developers.google.com/identity/protocols/oauth2
+fn google(page: Option<&str>) -> Application {
+    let kind = match page {
+        Some(back) => format!("“Web application” with the redirect URI {back}"),
+        None => "“Desktop app”".to_owned(),
+    };
+    Application {
+        section: "google",
+        accounts: "Google",
+        steps: vec![
+            "Create a project: https://console.cloud.google.com/projectcreate".to_owned(),
+            "In its API library, enable the Gmail API, the CalDAV API and the CardDAV API.".to_owned(),
+            "Under https://console.cloud.google.com/auth/audience choose “Internal” if all are in your own Workspace: that needs \
+             no review. With “External”, add people as test users; in testing, they log in again every seven days."
+                .to_owned(),
+            format!("Under https://console.cloud.google.com/auth/clients create a client: {kind}."),
+        ],
+        more: ("internal", "Is it internal, for your own Workspace only?", None),
+    }
+}
+
+// https://learn.microsoft.com/entra/identity-platform/quickstart-register-app
+fn microsoft(page: Option<&str>) -> Application {
+    let redirect = match page {
+        Some(back) => format!("Under “Authentication”, add the platform “Web” with the redirect URI {back}"),
+        None => "Under “Authentication”, switch on “Allow public client flows”.".to_owned(),
+    };
+    Application {
+        section: "microsoft",
+        accounts: "Microsoft 365 and Outlook.com",
+        steps: vec![
+            "Register an application: https://entra.microsoft.com (App registrations)".to_owned(),
+            redirect,
+            "Under “API permissions”, add these of Microsoft Graph, delegated: User.Read, Mail.ReadWrite, Mail.Send, \
+             Calendars.ReadWrite, Contacts.ReadWrite, offline_access."
+                .to_owned(),
+            match page {
+                Some(_) => "Under “Certificates & secrets”, make a client secret and copy its value.".to_owned(),
+                None => "Leave the client secret empty.".to_owned(),
+            },
+        ],
+        more: ("tenant", "Tenant: common for all, or your organisation's id or domain", Some("common")),
+    }
+}
+
+impl Application {
+    fn ask(&self, draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+        let table = ["connect", self.section];
+        let is_there = draft.has(&table);
+        if !terminal.yes(&format!("Accounts of {}?", self.accounts), is_there)? {
+            return Ok(());
+        }
+        if !is_there {
+            for (index, step) in self.steps.iter().enumerate() {
+                terminal.say(&format!("  {}. {step}", index + 1))?;
+            }
+        }
+        let client = terminal.line("Client id", &draft.at(&["connect", self.section, "client_id"]))?;
+        draft.set_text(&table, "client_id", &client);
+        let has_secret = draft.has(&["connect", self.section, "client_secret"]);
+        let answer = terminal.secret("Client secret", if has_secret { "keep it" } else { "none" })?;
+        if !answer.trim().is_empty() {
+            draft.set_secret(&table, "client_secret", answer.trim());
+        }
+        let (key, question, suggestion) = self.more;
+        let path = ["connect", self.section, key];
+        match suggestion {
+            None => {
+                let is_on = draft.item(&path).and_then(|item| item.as_bool()) == Some(true);
+                let answer = terminal.yes(question, is_on)?;
+                if answer != is_on {
+                    draft.set(&table, key, answer);
+                }
+            }
+            Some(default) => {
+                let answer = terminal.line(question, &or(draft.at(&path), || default.to_owned()))?;
+                let is_default = answer == default && !draft.has(&path);
+                draft.set_text(&table, key, if is_default { "" } else { &answer });
+            }
+        }
+        Ok(())
+    }
 }
 
 fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {

@@ -8,7 +8,7 @@ use adjutant_workflows::trace;
 use futures::future::join_all;
 
 use super::draft::Draft;
-use crate::cli::doctor::{parts, sign};
+use crate::cli::doctor::{connect, parts, sign};
 use crate::service::{self, StartError};
 
 /// A part of the configuration that is asked for and tested as a whole.
@@ -22,6 +22,8 @@ pub(super) enum Part {
     Model,
     /// `[mail]`, `[calendar]` or `[contacts]`.
     Accounts(&'static str),
+    /// `[connect]`.
+    Connect,
 }
 
 impl Part {
@@ -32,13 +34,19 @@ impl Part {
             Self::Channel(name) => vec!["channels", name],
             Self::Model => vec!["model"],
             Self::Accounts(section) => vec![section],
+            Self::Connect => vec!["connect"],
         }
     }
 }
 
 /// Tests a part.
 pub(super) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
-    let config = match draft.read_only(&part.path()) {
+    let config = match part {
+        // A login returns to the page, which is in another table.
+        Part::Connect => draft.read().or_else(|_| draft.read_only(&part.path())),
+        part => draft.read_only(&part.path()),
+    };
+    let config = match config {
         Ok(config) => config,
         Err(error) => {
             let problems = error.problems.into_iter();
@@ -54,6 +62,9 @@ pub(super) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
         Part::Channel(_) => channels(&config).await,
         Part::Model => parts::models(&config.model).await,
         Part::Accounts(_) => accounts(&config).await,
+        Part::Connect => {
+            connect::applications(&config).await.into_iter().map(|(_, finding)| finding).collect()
+        }
     }
 }
 

@@ -13,7 +13,7 @@ const NEW: &str = "# Written by `adjutant init`. If you run it again, it keeps y
                    [assistant]\n";
 
 /// The keys that must be tables.
-const TABLES: [&[&str]; 8] = [
+const TABLES: [&[&str]; 11] = [
     &["assistant"],
     &["model"],
     &["channels"],
@@ -22,6 +22,9 @@ const TABLES: [&[&str]; 8] = [
     &["mail", "imap"],
     &["calendar"],
     &["contacts"],
+    &["connect"],
+    &["connect", "google"],
+    &["connect", "microsoft"],
 ];
 
 /// A configuration file that is being written.

@@ -19,7 +19,7 @@ use crate::cli::{CliError, out};
 const NONE: &str = "-";
 
 /// The person's terminal. Every question fails when they press Ctrl-C or Ctrl-D.
-pub(super) struct Terminal {
+pub(in crate::cli) struct Terminal {
     editor: Editor<Mask, MemHistory>,
     /// Ctrl-C outside questions; within one, the editor reads it as a key.
     interrupts: Signal,
@@ -27,7 +27,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Opens this process's terminal.
-    pub(super) fn open() -> Result<Self, CliError> {
+    pub(in crate::cli) fn open() -> Result<Self, CliError> {
         let config = rustyline::Config::builder().auto_add_history(false).build();
         let mut editor = Editor::with_history(config, MemHistory::new()).map_err(failed)?;
         // The mask is a colouring of the input.
@@ -44,7 +44,7 @@ impl Terminal {
     }
 
     /// Waits for a test, and says so meanwhile.
-    pub(super) async fn wait<T>(&mut self, test: impl Future<Output = T>) -> Result<T, CliError> {
+    pub(in crate::cli) async fn wait<T>(&mut self, test: impl Future<Output = T>) -> Result<T, CliError> {
         out("  … testing")?;
         let result = tokio::select! {
             result = test => Ok(result),
@@ -55,7 +55,7 @@ impl Terminal {
     }
 
     /// Asks for a line; Enter takes the suggestion.
-    pub(super) fn line(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
+    pub(in crate::cli) fn line(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
         let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
         let line = self.editor.readline(&format!("{text}{hint}: ")).map_err(failed)?;
         let line = line.trim();
@@ -70,7 +70,7 @@ impl Terminal {
     }
 
     /// Asks for a secret without showing it; `enter` says what an empty answer means.
-    pub(super) fn secret(&mut self, text: &str, enter: &str) -> Result<String, CliError> {
+    pub(in crate::cli) fn secret(&mut self, text: &str, enter: &str) -> Result<String, CliError> {
         let hint = if enter.is_empty() { String::new() } else { format!(" [Enter: {enter}]") };
         self.editor.set_helper(Some(Mask(true)));
         let line = self.editor.readline(&format!("{text}{hint}: "));

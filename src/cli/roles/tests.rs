@@ -24,7 +24,7 @@ fn checked(all: &[(&str, &str)]) -> (String, bool) {
 
 fn offered_here() -> BTreeMap<String, AccessLevel> {
     let services = build_services(&Config::in_dir("/nowhere"), BTreeMap::new()).unwrap();
-    offered(&registry(), &services, true)
+    offered(&registry(), &services.accounts.of_owners(), true)
 }
 
 #[test]

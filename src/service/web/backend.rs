@@ -6,8 +6,8 @@ use adjutant_types::metrics;
 use adjutant_types::with_words;
 use adjutant_types::{OutboxId, PersonId};
 use adjutant_web::views::{
-    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
-    Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
+    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
 use async_trait::async_trait;
@@ -201,6 +201,40 @@ impl Backend for WebBackend {
             PageAction::CancelPlan => self.cancel_plan(viewer, key).await,
             act => self.do_act(viewer, act, key).await.map_err(unavailable),
         }
+    }
+
+    async fn accounts(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, Unavailable> {
+        self.accounts_of(viewer).await.map_err(unavailable)
+    }
+
+    async fn change_account(
+        &self,
+        viewer: &Viewer,
+        key: &str,
+        change: AccountChange,
+    ) -> Result<Option<String>, Unavailable> {
+        self.change_own_account(viewer, &key.into(), change).await.map_err(unavailable)
+    }
+
+    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable> {
+        self.offer_of(nonce).await
+    }
+
+    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep, Unavailable> {
+        self.begin_login(nonce, session).await
+    }
+
+    async fn add_password(
+        &self,
+        nonce: &str,
+        login: (&str, &str),
+        session: Option<&str>,
+    ) -> Result<LoginStep, Unavailable> {
+        self.take_password(nonce, login, session).await
+    }
+
+    async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable> {
+        self.end_login(query, browser).await
     }
 
     async fn latest(&self) -> Result<Cursor, Unavailable> {

@@ -125,7 +125,12 @@ fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
 impl State {
     fn answer(&mut self, asked: &Asked) -> Result<Answer, String> {
         match asked.path.as_str() {
-            "/authorize" | "/token" | "/device" | "/register" | "/.well-known/oauth-authorization-server" => {
+            "/authorize"
+            | "/token"
+            | "/device"
+            | "/revoke"
+            | "/register"
+            | "/.well-known/oauth-authorization-server" => {
                 return self.logins.answer(asked);
             }
             _ => {}
@@ -135,6 +140,9 @@ impl State {
             // As services do that help too much: the token is in the text.
             let text = format!("invalid credentials {token}");
             return Ok(Answer::json(401, &json!({"error": {"code": 401, "message": text}})));
+        }
+        if asked.path == "/me" {
+            return Ok(self.logins.me(token));
         }
         if asked.path.starts_with("/crm/") { self.crm.answer(asked) } else { self.drive.answer(asked) }
     }

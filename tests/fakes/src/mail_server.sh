@@ -1,6 +1,6 @@
 # A throw-away mail server: Dovecot for IMAP, Exim for SMTP. It never relays. Arguments: the folder, and the
-# ports of IMAP, IMAP with TLS, submission, submission with TLS, and of SMTP without login.
-D=$1 imap=$2 imaps=$3 submission=$4 submissions=$5 smtp=$6
+# ports of IMAP, IMAP with TLS, submission, submission with TLS, of SMTP without login, and of whoever knows the tokens.
+D=$1 imap=$2 imaps=$3 submission=$4 submissions=$5 smtp=$6 introspection=$7
 set -e
 exec 2>"$D/log"
 mkdir "$D/run" "$D/state" "$D/store" "$D/spool"
@@ -28,7 +28,7 @@ issue other.pem 30 DNS:elsewhere.test
 
 : >"$D/users"; : >"$D/names"
 for name in bot alice bob carol; do
-    echo "$name@example.test:{PLAIN}$name-secret" >>"$D/users"
+    echo "$name@example.test:{PLAIN}$name-secret::::::" >>"$D/users"
     echo "$name@example.test: $name-secret" >>"$D/names"
 done
 # A mailbox that is full, and one that Exim believes in and Dovecot doesn't have.
@@ -46,7 +46,7 @@ ssl=yes
 ssl_cert=<$D/cert.pem
 ssl_key=<$D/key.pem
 disable_plaintext_auth=no
-auth_mechanisms=plain login
+auth_mechanisms=plain login xoauth2 oauthbearer
 auth_failure_delay=0
 mail_location=maildir:$D/store/%u/Maildir
 mail_uid=vmail
@@ -57,11 +57,18 @@ mail_plugins=quota
 mail_max_userip_connections=100
 passdb {
   driver=passwd-file
+  mechanisms=plain login
   args=username_format=%u $D/users
 }
+passdb {
+  driver=oauth2
+  mechanisms=xoauth2 oauthbearer
+  args=$D/oauth2.conf
+}
 userdb {
-  driver=static
-  args=uid=vmail gid=vmail home=$D/store/%u
+  driver=passwd-file
+  args=username_format=%u $D/users
+  default_fields=uid=vmail gid=vmail home=$D/store/%u
 }
 plugin {
   quota=maildir:all
@@ -102,6 +109,15 @@ service stats {
   }
 }
 C
+cat >"$D/oauth2.conf" <<C
+introspection_url=http://127.0.0.1:$introspection/
+introspection_mode=auth
+username_attribute=email
+active_attribute=active
+active_value=true
+C
+# Written by the tests: a token and its address on each line.
+: >"$D/tokens"
 cat >"$D/exim.conf" <<C
 primary_hostname = mail.example.test
 spool_directory = $D/spool
@@ -163,9 +179,16 @@ login:
   server_prompts = Username:: : Password::
   server_condition = \${if and{{!eq{\$auth2}{}}{eq{\$auth2}{\${lookup{\$auth1}lsearch{$D/names}}}}}}
   server_set_id = \$auth1
+xoauth2:
+  driver = plaintext
+  public_name = XOAUTH2
+  server_condition = \${if match{\$auth1}{\N^user=([^\x01]+)\x01auth=Bearer ([^\x01]+)\x01\x01\$\N}\
+    {\${if eq{\$1}{\${lookup{\$2}lsearch{$D/tokens}}}}}{no}}
+  server_set_id = \${if match{\$auth1}{\N^user=([^\x01]+)\N}{\$1}}
 C
 chmod 755 "$D"
-chmod 644 "$D/users" "$D/exim.conf" "$D"/*.pem "$D"/*.key
+chmod 666 "$D/tokens"
+chmod 644 "$D/users" "$D/oauth2.conf" "$D/exim.conf" "$D"/*.pem "$D"/*.key
 chown -R Debian-exim:Debian-exim "$D/spool"
 chown Debian-exim "$D" "$D/names"
 chgrp Debian-exim "$D/key.pem"

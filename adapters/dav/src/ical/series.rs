@@ -22,15 +22,24 @@ pub struct Series {
 impl Series {
     /// A new one; `stamp` is the present time.
     pub fn new(event: &CalendarEvent, stamp: DateTime<Utc>) -> Result<Self, DavError> {
-        event.check(None)?;
-        let mut vevent = Component::new("VEVENT");
-        event.write(None, &mut vevent);
-        mark_changed(&mut vevent, stamp, event.sequence);
+        Self::of([(event.clone(), stamp)])
+    }
+
+    /// One of these events, each with the time of its last change: a series and instances of it, or instances alone.
+    pub fn of(events: impl IntoIterator<Item = (CalendarEvent, DateTime<Utc>)>) -> Result<Self, DavError> {
         let mut calendar = Component::new("VCALENDAR");
         calendar.push(Line::new("VERSION", &[], "2.0"));
         calendar.push(Line::new("PRODID", &[], PRODUCT_ID));
-        calendar.nodes.push(Node::Component(vevent));
+        for (event, stamp) in events {
+            event.check(None)?;
+            let mut vevent = Component::new("VEVENT");
+            event.write(None, &mut vevent);
+            vevent.set("RECURRENCE-ID", event.instance.as_ref().map(|at| at.line("RECURRENCE-ID")));
+            mark_changed(&mut vevent, stamp, event.sequence);
+            calendar.nodes.push(Node::Component(vevent));
+        }
         let mut series = Self { calendar };
+        series.master_or_first()?;
         series.add_zones();
         Ok(series)
     }

@@ -3,7 +3,7 @@
 
 use reqwest::{StatusCode, Url};
 
-use super::http::{Account, Http, HttpResponse, Request, same_host};
+use super::http::{Account, Http, HttpResponse, Request};
 use super::xml::Entry;
 use crate::{DavError, ErrorKind};
 
@@ -81,10 +81,10 @@ impl Client {
         Ok(Self { http, base, protocol })
     }
 
-    /// A URL we returned earlier; never one of another host.
+    /// A URL we returned earlier; never one of a host that mustn't have the login.
     pub(crate) fn url(&self, url: &str) -> Result<Url, DavError> {
         let joined = self.base.join(url).map_err(|_| DavError::params(format!("{url} is not a URL")))?;
-        same_host(&self.base, joined)
+        self.http.allowed(&self.base, joined)
     }
 
     /// The collections behind the account's URL.
@@ -146,7 +146,7 @@ impl Client {
         let hrefs = entry.prop(name).map(|prop| prop.hrefs.as_slice()).unwrap_or_default();
         let url = |href: &String| {
             let url = at.join(href).map_err(|_| DavError::unreadable(format!("{href} is not a URL")))?;
-            same_host(&self.base, url)
+            self.http.allowed(&self.base, url)
         };
         hrefs.iter().filter(|href| !href.is_empty()).map(url).collect()
     }
@@ -163,7 +163,7 @@ impl Client {
         if !is_ours || !has_events {
             return None;
         }
-        let url = same_host(&self.base, at.join(&entry.href).ok()?).ok()?;
+        let url = self.http.allowed(&self.base, at.join(&entry.href).ok()?).ok()?;
         let name = entry.prop("DAV:displayname").map(|prop| prop.text.trim()).unwrap_or_default();
         let last = url.path_segments()?.rfind(|part| !part.is_empty()).unwrap_or("/").to_owned();
         let name = if name.is_empty() { last } else { name.to_owned() };
@@ -217,7 +217,7 @@ impl Client {
         };
         let at = self.report("REPORT", &url, "1", body, each).await?;
         let resource = |(href, etag, text): (String, Option<String>, String)| {
-            let url = same_host(&self.base, at.join(&href).ok()?).ok()?;
+            let url = self.http.allowed(&self.base, at.join(&href).ok()?).ok()?;
             let etag = etag.map(|etag| etag.trim().to_owned());
             Some(Resource { url: url.into(), etag: etag.filter(|etag| !etag.is_empty()), text })
         };
@@ -233,36 +233,32 @@ impl Client {
         Ok(Resource { url: url.into(), etag, text: response.text().await? })
     }
 
-    /// Creates an object at the URL that follows from its UID. `None` if the server already has one, there or
-    /// elsewhere.
-    pub(crate) async fn put_new(
-        &self,
-        collection: &str,
-        uid: &str,
-        text: &str,
-    ) -> Result<(Url, Option<HttpResponse>), DavError> {
+    /// The URL that follows from an object's UID.
+    fn object_url(&self, collection: &str, uid: &str) -> Result<Url, DavError> {
         let mut folder = self.url(collection)?;
         if !folder.path().ends_with('/') {
             folder.set_path(&format!("{}/", folder.path()));
         }
         let name = format!("{}{}", file_name(uid), self.protocol.extension);
-        let url = folder.join(&name).map_err(|_| DavError::params("the UID can't be part of a URL"))?;
-        let headers = [("if-none-match", "*")];
+        folder.join(&name).map_err(|_| DavError::params("the UID can't be part of a URL"))
+    }
+
+    /// Creates an object. `None` if the server already has one, there or elsewhere.
+    async fn put_new(&self, url: &Url, text: &str) -> Result<Option<HttpResponse>, DavError> {
+        let headers: &[_] = if self.http.quirks.has_if_none_match { &[("if-none-match", "*")] } else { &[] };
         let body = Some((self.protocol.content_type, text.to_owned()));
-        let request = Request { method: "PUT", url: &url, headers: &headers, body, is_write: true };
+        let request = Request { method: "PUT", url, headers, body, is_write: true };
         let (response, _) = self.http.send(request).await?;
         // 412: it exists. 409 and 403 can mean that the UID is taken (RFC 4791 §5.3.2.1).
         match response.status() {
-            StatusCode::PRECONDITION_FAILED => Ok((url, None)),
+            StatusCode::PRECONDITION_FAILED => Ok(None),
             // The text is the server's own; the only thing common to all of them is the word.
             StatusCode::CONFLICT | StatusCode::FORBIDDEN => match response.accept().await {
-                Err(error) if error.message.contains("uid") || error.message.contains("UID") => {
-                    Ok((url, None))
-                }
+                Err(error) if error.message.contains("uid") || error.message.contains("UID") => Ok(None),
                 Err(error) => Err(error),
-                Ok(response) => Ok((url, Some(response))),
+                Ok(response) => Ok(Some(response)),
             },
-            _ => response.accept().await.map(|response| (url, Some(response))),
+            _ => response.accept().await.map(Some),
         }
     }
 
@@ -274,9 +270,23 @@ impl Client {
         text: &str,
         find: impl AsyncFnOnce() -> Result<Option<Resource>, DavError>,
     ) -> Result<CreateOutcome, DavError> {
-        let (url, response) = self.put_new(collection, uid, text).await?;
-        if let Some(response) = response {
-            return Ok(CreateOutcome::Created { url: url.into(), etag: response.etag() });
+        let url = self.object_url(collection, uid)?;
+        if !self.http.quirks.has_if_none_match {
+            // Nothing else has this URL, so what is there is ours, even if the server gave it a UID of its own. Of
+            // two attempts at the same time the second only writes the same again.
+            match self.get(url.as_str()).await {
+                Err(error) if error.kind == ErrorKind::NotFound => {}
+                there => return there.map(CreateOutcome::AlreadyExists),
+            }
+        }
+        if let Some(response) = self.put_new(&url, text).await? {
+            // The server may have put it elsewhere (RFC 9110 §10.2.2).
+            let elsewhere = response.header("location").and_then(|at| url.join(at).ok());
+            let elsewhere = elsewhere.and_then(|at| self.http.allowed(&self.base, at).ok());
+            return Ok(CreateOutcome::Created {
+                url: elsewhere.unwrap_or(url).into(),
+                etag: response.etag(),
+            });
         }
         match self.get(url.as_str()).await {
             Ok(there) if (self.protocol.uid)(&there.text).as_deref() == Some(uid) => {
@@ -346,6 +356,7 @@ pub(crate) fn xml_text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::http::{Quirks, same_host};
     use super::*;
 
     #[test]
@@ -359,18 +370,31 @@ mod tests {
     #[test]
     fn the_password_stays_with_its_host() {
         let url = |text: &str| Url::parse(text).unwrap();
-        let goes = |from: &str, to: &str| same_host(&url(from), url(to)).is_ok();
+        let ends = ["b.example".to_owned()];
+        let goes = |from: &str, to: &str| same_host(&url(from), url(to), &[]).is_ok();
+        let goes_on = |to: &str| same_host(&url("https://a.example/"), url(to), &ends).is_ok();
         assert!(goes("https://a.example/x", "https://a.example/y"));
         assert!(goes("http://a.example/", "https://a.example/"));
         assert!(!goes("https://a.example/", "http://a.example/"));
         assert!(!goes("https://a.example/", "https://b.example/"));
         assert!(!goes("https://a.example/", "https://a.example:444/"));
+        assert!(goes_on("https://b.example/") && goes_on("https://p1.b.example:443/"));
+        for to in [
+            "http://b.example/",
+            "https://b.example:444/",
+            "https://evilb.example/",
+            "https://b.example.org/",
+        ] {
+            assert!(!goes_on(to), "{to}");
+        }
         let account = Account {
             url: "https://a.example/".into(),
             user: "me".into(),
-            password: "secret".into(),
+            credential: "secret".into(),
             ca_pem: None,
             timeout: std::time::Duration::from_secs(1),
+            quirks: Quirks::default(),
+            address_filter: None,
         };
         assert!(!format!("{account:?}").contains("secret"));
     }

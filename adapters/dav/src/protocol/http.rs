@@ -2,13 +2,17 @@
 
 use std::error::Error as _;
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_credential::Credential;
 use chrono::DateTime;
 use futures::TryStreamExt;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Response, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, Method, Response, StatusCode, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -31,13 +35,43 @@ const MAX_REDIRECTS: usize = 5;
 pub struct Account {
     /// The URL of a principal, a home set, one calendar or address book, or the server's root.
     pub url: String,
-    /// The name to log in with.
+    /// The name to log in with; a token needs none.
     pub user: String,
-    pub password: String,
+    pub credential: Credential,
     /// PEM certificates of a private CA, trusted in addition to the system's.
     pub ca_pem: Option<String>,
     /// How long a request may take, from connecting to the last byte.
     pub timeout: Duration,
+    pub quirks: Quirks,
+    /// Which addresses may be connected to; none: all.
+    pub address_filter: Option<fn(IpAddr) -> bool>,
+}
+
+/// How a server differs from the RFCs.
+#[derive(Debug, Clone)]
+pub struct Quirks {
+    /// Whether it knows `If-None-Match`.
+    pub has_if_none_match: bool,
+    /// The ends of other hosts that the login may be sent to besides, with TLS only.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self { has_if_none_match: true, hosts: Vec::new() }
+    }
+}
+
+impl Quirks {
+    /// Google's calendars know no `If…` header but `If-Match`; of its contacts nothing is promised.
+    // It has neither MKCALENDAR nor free-busy reports, which nothing here asks for. Its collection sync is for clients that keep
+    // copies: we keep none.
+    // https://developers.google.com/workspace/calendar/caldav/v2/guide
+    // https://developers.google.com/people/carddav
+    #[must_use]
+    pub fn google() -> Self {
+        Self { has_if_none_match: false, ..Self::default() }
+    }
 }
 
 impl fmt::Debug for Account {
@@ -50,7 +84,8 @@ impl fmt::Debug for Account {
 pub(crate) struct Http {
     client: Client,
     user: String,
-    password: String,
+    credential: Credential,
+    pub(crate) quirks: Quirks,
 }
 
 pub(crate) struct Request<'a> {
@@ -66,6 +101,8 @@ pub(crate) struct Request<'a> {
 pub(crate) struct HttpResponse {
     inner: Response,
     is_write: bool,
+    /// Whether the login was an access token.
+    is_by_token: bool,
 }
 
 impl Http {
@@ -79,27 +116,52 @@ impl Http {
             return Err(DavError::params("the URL must not contain a name or password; set them separately"));
         }
         url.set_fragment(None);
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls(account.ca_pem.as_deref())?)
-            .redirect(Policy::none())
-            // Retries are up to the caller, who knows which requests may be repeated.
-            .retry(reqwest::retry::never())
-            .timeout(account.timeout)
-            .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| DavError::params(error.to_string()))?;
-        Ok((Self { client, user: account.user.clone(), password: account.password.clone() }, url))
+        let mut builder = http_client(account.ca_pem.as_deref(), account.timeout)?;
+        if let Some(is_allowed) = account.address_filter {
+            // The resolver is never asked about an address.
+            let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+            if host.parse::<IpAddr>().is_ok_and(|address| !is_allowed(address)) {
+                return Err(DavError::params(Refused(host.to_owned()).to_string()));
+            }
+            // A proxy would resolve names itself.
+            builder = builder.dns_resolver(Arc::new(Filter(is_allowed))).no_proxy();
+        }
+        let client = builder.build().map_err(|error| DavError::params(error.to_string()))?;
+        let (user, credential) = (account.user.clone(), account.credential.clone());
+        Ok((Self { client, user, credential, quirks: account.quirks.clone() }, url))
     }
 
-    /// Sends a request. Reads follow redirects to the same host. Every status counts as a response; see
-    /// [`HttpResponse::accept`].
+    /// Sends a request. Reads follow redirects to hosts that may have the login. Every status counts as a response;
+    /// see [`HttpResponse::accept`].
     pub(crate) async fn send(&self, request: Request<'_>) -> Result<(HttpResponse, Url), DavError> {
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| DavError::params(format!("{} is not a method", request.method)))?;
         let mut url = request.url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let mut builder =
-                self.client.request(method.clone(), url.clone()).basic_auth(&self.user, Some(&self.password));
+            let inner = self.ask(&method, &url, &request).await?;
+            let is_by_token = self.credential.is_renewable();
+            let response = HttpResponse { inner, is_write: request.is_write, is_by_token };
+            if request.is_write || !response.status().is_redirection() {
+                return Ok((response, url));
+            }
+            let target = response.header(LOCATION.as_str()).and_then(|target| url.join(target).ok());
+            let target = target
+                .ok_or_else(|| DavError::unreadable("the server sent a redirect without an address"))?;
+            url = self.allowed(&url, target)?;
+        }
+        Err(DavError::unreadable("the server sent too many redirects"))
+    }
+
+    /// Sends a request once, and again with another token if the server refuses the first.
+    async fn ask(&self, method: &Method, url: &Url, request: &Request<'_>) -> Result<Response, DavError> {
+        let mut secret = self.credential.secret(None).await?;
+        let mut is_renewed = !self.credential.is_renewable();
+        loop {
+            let builder = self.client.request(method.clone(), url.clone());
+            let mut builder = match &self.credential {
+                Credential::Password(_) => builder.basic_auth(&self.user, Some(&secret)),
+                Credential::Bearer(_) => builder.bearer_auth(&secret),
+            };
             for (name, value) in request.headers {
                 builder = builder.header(*name, *value);
             }
@@ -107,31 +169,60 @@ impl Http {
                 builder = builder.header(CONTENT_TYPE, *kind).body(body.clone());
             }
             let response = builder.send().await.map_err(|error| request_error(&error, request.is_write))?;
-            let response = HttpResponse { inner: response, is_write: request.is_write };
-            if request.is_write || !response.status().is_redirection() {
-                return Ok((response, url));
+            if is_renewed || response.status() != StatusCode::UNAUTHORIZED {
+                return Ok(response);
             }
-            let target = response.header(LOCATION.as_str()).and_then(|target| url.join(target).ok());
-            let target = target
-                .ok_or_else(|| DavError::unreadable("the server sent a redirect without an address"))?;
-            url = same_host(&url, target)?;
+            secret = self.credential.secret(Some(&secret)).await?;
+            is_renewed = true;
         }
-        Err(DavError::unreadable("the server sent too many redirects"))
+    }
+
+    /// The target, if the login may be sent there.
+    pub(crate) fn allowed(&self, from: &Url, target: Url) -> Result<Url, DavError> {
+        same_host(from, target, &self.quirks.hosts)
     }
 }
 
-/// The target, if the password may be sent there: the same host, and never from https to http.
-pub(crate) fn same_host(from: &Url, target: Url) -> Result<Url, DavError> {
+/// A host whose address the account's filter refuses.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} isn't on the public internet")]
+struct Refused(String);
+
+/// Resolves names to addresses that a filter lets through.
+struct Filter(fn(IpAddr) -> bool);
+
+impl Resolve for Filter {
+    fn resolve(&self, name: Name) -> Resolving {
+        let is_allowed = self.0;
+        Box::pin(async move {
+            let host = name.as_str().to_owned();
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            // One that leads elsewhere among others looks like DNS rebinding.
+            if found.iter().any(|address| !is_allowed(address.ip())) {
+                return Err(Refused(host).into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The target, if the login may be sent there: the same host, or with TLS one with such an end; never from https to
+/// http.
+pub(crate) fn same_host(from: &Url, target: Url, ends: &[String]) -> Result<Url, DavError> {
     let is_upgrade = from.scheme() == "http" && target.scheme() == "https";
     let is_same = from.host() == target.host()
         && (is_upgrade
             || from.scheme() == target.scheme()
                 && from.port_or_known_default() == target.port_or_known_default());
-    if is_same {
+    let host = target.host_str().unwrap_or("nowhere");
+    let has_end = |end: &String| {
+        host.strip_suffix(end.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let is_encrypted = target.scheme() == "https" && target.port_or_known_default() == Some(443);
+    if is_same || is_encrypted && ends.iter().any(has_end) {
         return Ok(target);
     }
-    let host = target.host_str().unwrap_or("nowhere");
-    Err(DavError::unreadable(format!("the server redirects to {host}; the password is not sent there")))
+    Err(DavError::unreadable(format!("the server redirects to {host}; the login is not sent there")))
 }
 
 impl HttpResponse {
@@ -154,7 +245,7 @@ impl HttpResponse {
             return Ok(self);
         }
         let retry_after = retry_after(self.inner.headers());
-        let is_write = self.is_write;
+        let (is_write, is_by_token) = (self.is_write, self.is_by_token);
         let kind = match status.as_u16() {
             401 => ErrorKind::Auth,
             403 => ErrorKind::Permission,
@@ -165,7 +256,11 @@ impl HttpResponse {
             _ => ErrorKind::Tool,
         };
         let text = xml::error_text(&self.read_error_body().await);
+        // https://developers.google.com/workspace/calendar/api/guides/errors
+        let is_quota = text.to_ascii_lowercase().contains("limit exceeded");
+        let kind = if kind == ErrorKind::Permission && is_quota { ErrorKind::RateLimit } else { kind };
         let meaning = match status.as_u16() {
+            401 if is_by_token => "the server rejected the access token",
             401 => "the server rejected the name or password",
             507 => "the server's storage is full",
             _ => "the server refused the request",
@@ -224,7 +319,7 @@ fn request_error(error: &reqwest::Error, is_write: bool) -> DavError {
         _ if error.is_connect() => "the server can't be reached",
         _ => "the server closed the connection",
     };
-    let may_have_happened = is_write && !error.is_connect();
+    let may_have_happened = is_write && !error.is_connect() && !error.is_builder();
     DavError { may_have_happened, ..DavError::new(kind, format!("{what}: {}", innermost(error))) }
 }
 
@@ -264,7 +359,17 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     (date(after)? - date(text(DATE)?)?).to_std().ok()
 }
 
-/// TLS that trusts the system's certificates and those of a private CA.
+/// A client that trusts the system's certificates and those of a private CA. Redirects and retries are up to the caller, who
+/// knows where the login may go and which requests may be repeated.
+pub fn http_client(ca_pem: Option<&str>, timeout: Duration) -> Result<ClientBuilder, DavError> {
+    Ok(Client::builder()
+        .tls_backend_preconfigured(tls(ca_pem)?)
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .timeout(timeout)
+        .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION"))))
+}
+
 fn tls(ca_pem: Option<&str>) -> Result<ClientConfig, DavError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -276,7 +381,7 @@ fn tls(ca_pem: Option<&str>) -> Result<ClientConfig, DavError> {
             roots.add(certificate).map_err(|_| unreadable())?;
         }
     }
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| DavError::params(error.to_string()))?;

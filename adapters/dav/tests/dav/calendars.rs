@@ -53,7 +53,7 @@ async fn calendars_are_found_from_any_url() {
 async fn a_refused_login_and_a_stranger_s_calendar() {
     let Some(server) = server() else { return };
     let mut wrong = account(&server.url(), "me");
-    wrong.password = "wrong".to_owned();
+    wrong.credential = "wrong".into();
     let error = CalDav::new(&wrong).unwrap().calendars().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth, "{error}");
     assert!(!format!("{error:?}").contains("wrong"));

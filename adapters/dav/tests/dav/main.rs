@@ -4,11 +4,12 @@
 
 mod calendars;
 mod contacts;
+mod google;
 mod misbehaviour;
 
 use std::time::Duration;
 
-use adjutant_dav::{Account, CalendarEvent, EventStatus, EventTime, Series, TimeRange, Zone};
+use adjutant_dav::{Account, CalendarEvent, EventStatus, EventTime, Quirks, Series, TimeRange, Zone};
 use adjutant_fakes::dav_server::{self, Server};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use chrono_tz::Tz;
@@ -22,9 +23,11 @@ fn account(url: &str, user: &str) -> Account {
     Account {
         url: url.to_owned(),
         user: user.to_owned(),
-        password: format!("{user}-secret"),
+        credential: format!("{user}-secret").into(),
         ca_pem: None,
         timeout: Duration::from_secs(20),
+        quirks: Quirks::default(),
+        address_filter: None,
     }
 }
 

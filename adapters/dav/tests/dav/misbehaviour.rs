@@ -2,17 +2,19 @@
 //! fault, and for a write it is known whether it may have happened.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use adjutant_dav::{Account, CalDav, CreateOutcome, DavError, ErrorKind, WriteOutcome};
+use adjutant_credential::NoToken;
+use adjutant_dav::{Account, CalDav, CreateOutcome, DavError, ErrorKind, Quirks, WriteOutcome};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use super::google::{no_token, tokens};
 use super::{account, series, span};
 
 /// What the server does with a request.
@@ -231,7 +233,7 @@ async fn what_is_not_webdav_is_said_so() {
         (response("207 Multi-Status", "", ""), "the server's response ended early"),
         (
             response("302 Found", "Location: http://elsewhere.invalid/\r\n", ""),
-            "the server redirects to elsewhere.invalid; the password is not sent there",
+            "the server redirects to elsewhere.invalid; the login is not sent there",
         ),
         (response("302 Found", "Location: /c/\r\n", ""), "the server sent too many redirects"),
     ] {
@@ -353,4 +355,79 @@ async fn certificates_are_checked_and_a_private_ca_is_trusted() {
         let error = CalDav::new(&account(url, "me")).err().unwrap();
         assert_eq!((error.kind, error.message.contains("secret")), (ErrorKind::Params, false));
     }
+}
+
+/// The logins and first lines of what was asked.
+fn logins(requests: &Receiver<String>) -> Vec<(String, String)> {
+    let login = |head: String| {
+        let lines = head.lines().filter_map(|line| line.split_once(": "));
+        let mut logins = lines.filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let login = logins.next().map(|(_, login)| login.to_owned()).unwrap_or_default();
+        (login, head.split(' ').next().unwrap_or_default().to_owned())
+    };
+    requests.try_iter().map(login).collect()
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_renewed_once() {
+    let asked = |login: &str, method: &str| (login.to_owned(), method.to_owned());
+    let denied = response("401 Unauthorized", "", "");
+    let (port, requests) = misbehaving(vec![denied.clone(), response("201 Created", "", ""), denied], None);
+    let bearer = |credential| Account { credential, ..account(&format!("http://127.0.0.1:{port}/c/"), "me") };
+    let dav = CalDav::new(&bearer(tokens("old", "new"))).unwrap();
+    assert!(matches!(dav.create("/c/", &series("u", None)).await, Ok(CreateOutcome::Created { .. })));
+    assert_eq!(logins(&requests), [asked("Bearer old", "PUT"), asked("Bearer new", "PUT")]);
+    let error = dav.create("/c/", &series("u", None)).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Auth, false), "{error}");
+    assert_eq!(error.message, "the server rejected the access token (401 Unauthorized)");
+    assert_eq!(logins(&requests).len(), 2);
+    for (why, kind) in [
+        (NoToken::Ended, ErrorKind::Auth),
+        (NoToken::Unreachable("the provider is away".to_owned()), ErrorKind::Network),
+    ] {
+        let dav = CalDav::new(&bearer(no_token(why))).unwrap();
+        assert_eq!(dav.get("/c/x.ics").await.unwrap_err().kind, kind);
+    }
+    assert!(logins(&requests).is_empty(), "nothing was asked without a token");
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_if_none_match_is_asked_first_and_may_choose_the_place() {
+    let not_there = response("404 Not Found", "", "");
+    let made = response("201 Created", "Location: /c/elsewhere.ics\r\n", "");
+    let (port, requests) = misbehaving(vec![not_there, made], None);
+    let address = format!("http://127.0.0.1:{port}/c/");
+    let google = Account { quirks: Quirks::google(), ..account(&address, "me") };
+    let dav = CalDav::new(&google).unwrap();
+    let CreateOutcome::Created { url, .. } = dav.create("/c/", &series("u", None)).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(url, format!("{address}elsewhere.ics"));
+    let heads: Vec<String> = requests.try_iter().collect();
+    assert!(heads[0].starts_with("GET /c/u.ics ") && heads[1].starts_with("PUT /c/u.ics "), "{heads:?}");
+    assert!(!heads[1].to_ascii_lowercase().contains("if-none-match"));
+}
+
+#[tokio::test]
+async fn a_used_up_quota_is_no_missing_permission() {
+    let (read, write) = errors(response("403 Forbidden", "", "User Rate Limit Exceeded")).await;
+    assert_eq!((read.kind, write.kind), (ErrorKind::RateLimit, ErrorKind::RateLimit), "{read}");
+}
+
+#[tokio::test]
+async fn what_a_filter_refuses_is_not_connected_to() {
+    let (port, requests) = misbehaving(vec![response("200 OK", "", "")], None);
+    let filter: fn(IpAddr) -> bool = |address| !address.is_loopback();
+    let filtered = |host: &str| {
+        let address = format!("http://{host}:{port}/");
+        Account { address_filter: Some(filter), ..account(&address, "me") }
+    };
+    for host in ["127.0.0.1", "[::1]", "0x7f.1"] {
+        let error = CalDav::new(&filtered(host)).err().unwrap();
+        assert!(error.message.contains("isn't on the public internet"), "{error}");
+    }
+    let error = CalDav::new(&filtered("localhost")).unwrap().calendars().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Network);
+    assert!(error.message.contains("localhost isn't on the public internet"), "{error}");
+    assert_eq!(requests.try_iter().count(), 0);
 }

@@ -34,6 +34,9 @@ const TIMEOUT_FACTOR: u32 = 4;
 const HEADERS: usize = 16 << 10;
 const TEXT: usize = 4 << 10;
 
+/// How much of a message's Date is fetched, in bytes.
+const DATE: usize = 1 << 10;
+
 /// How much of a delivery notification is fetched, in bytes; its report is shorter.
 const REPORT: usize = 64 << 10;
 
@@ -50,7 +53,7 @@ pub struct Query {
     pub subject: Option<String>,
     /// Received at this time or later.
     pub since: Option<DateTime<Utc>>,
-    /// Received before this time.
+    /// Of before this time, by the dates of the found messages: the oldest one's reaches the rest.
     pub before: Option<DateTime<Utc>>,
     /// Only unread messages.
     pub unread: bool,
@@ -91,10 +94,15 @@ impl Query {
             }
         }
         // Servers take the day of a time in a zone of their own.
-        for (key, time, days) in [("SINCE", self.since, -1), ("BEFORE", self.before, 2)] {
-            if let Some(time) = time.and_then(|time| time.checked_add_signed(TimeDelta::days(days))) {
-                command = command.text(&format!(" {key} {}", time.format("%-d-%b-%Y")));
-            }
+        let day = |time: Option<DateTime<Utc>>, days: i64| {
+            let day = time?.checked_add_signed(TimeDelta::days(days))?;
+            Some(day.format("%-d-%b-%Y").to_string())
+        };
+        if let Some(day) = day(self.since, -1) {
+            command = command.text(&format!(" SINCE {day}"));
+        }
+        if let Some(day) = day(self.before, 2) {
+            command = command.text(&format!(" OR BEFORE {day} SENTBEFORE {day}"));
         }
         for (key, is_asked) in [(" UNSEEN", self.unread), (" UNANSWERED", self.unanswered)] {
             command = if is_asked { command.text(key) } else { command };
@@ -107,11 +115,11 @@ impl Query {
         command
     }
 
-    fn is_in_time(&self, item: &Item) -> bool {
-        let fits = |arrived: DateTime<FixedOffset>| {
-            self.since.is_none_or(|time| arrived >= time) && self.before.is_none_or(|time| arrived < time)
-        };
-        item.arrived.is_none_or(fits)
+    /// Whether a message is of the time of the search: by its arrival not too old, and by its date not too new.
+    fn is_in_time(&self, arrived: Time, date: Time) -> bool {
+        let is_late = |arrived: DateTime<FixedOffset>| self.since.is_none_or(|time| arrived >= time);
+        let is_early = |date: DateTime<FixedOffset>| self.before.is_none_or(|time| date < time);
+        arrived.is_none_or(is_late) && date.is_none_or(is_early)
     }
 
     fn is_unconditional(&self) -> bool {
@@ -137,8 +145,7 @@ impl Imap {
             }
             Ok(all)
         })?;
-        // UIDs order messages within a folder, times between folders.
-        all.items.sort_by_key(|(arrived, uid, _)| std::cmp::Reverse((*arrived, *uid)));
+        all.items.sort_by_key(|(date, uid, _)| std::cmp::Reverse((*date, *uid)));
         let messages = all.items.into_iter().map(|(_, _, message)| message);
         let (sent, received): (Vec<Message>, Vec<Message>) = messages.partition(|message| message.is_sent);
         let messages = received.into_iter().take(limit).chain(sent.into_iter().take(limit)).collect();
@@ -175,7 +182,8 @@ impl Imap {
     }
 }
 
-type Dated = (Option<DateTime<FixedOffset>>, u32, Message);
+type Time = Option<DateTime<FixedOffset>>;
+type Dated = (Time, u32, Message);
 
 /// The newest of what a search finds: messages, or their UIDs.
 #[derive(Debug)]
@@ -209,7 +217,7 @@ impl Session {
         let opened = self.select(&folder.name).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
-             MIME-VERSION CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
+             IN-REPLY-TO REFERENCES MIME-VERSION CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );
         let exists = usize::try_from(opened.exists).unwrap_or(usize::MAX);
         let (items, total, is_exact) = if exists == 0 || limit == 0 {
@@ -251,14 +259,18 @@ impl Session {
         Ok(Newest { items, total, is_exact: is_exact && last == 0 })
     }
 
-    /// Which of these messages arrived within the times of a search; of many, only the newest are looked at.
+    /// Which of these messages are within the times of a search, by their dates; of many, only the newest are looked at.
     async fn in_time(&mut self, query: &Query, mut uids: Vec<u32>) -> Result<Vec<u32>, MailError> {
         let newest = uids.split_off(uids.len().saturating_sub(MAX_TIMED));
-        let items = self.fetch(&newest, "(UID INTERNALDATE)", 0).await?;
-        let in_time = items.into_iter().filter(|item| query.is_in_time(item));
-        let mut uids: Vec<u32> = in_time.map(|item| item.uid).collect();
-        uids.sort_unstable();
-        Ok(uids)
+        let what = format!("(UID INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]<0.{DATE}>)");
+        let items = self.fetch(&newest, &what, DATE).await?;
+        let dated = items.into_iter().map(|item| {
+            let date = Message::parse(&item.header).date.or(item.arrived);
+            (date, item.uid, query.is_in_time(item.arrived, date))
+        });
+        let mut in_time: Vec<_> = dated.filter(|(_, _, is_in_time)| *is_in_time).collect();
+        in_time.sort_unstable();
+        Ok(in_time.into_iter().map(|(_, uid, _)| uid).collect())
     }
 
     /// The folders to search if none is given, and whether these are all.
@@ -286,5 +298,5 @@ fn dated(item: Item, validity: u32, folder: &Folder) -> Dated {
         folder: folder.name.clone(),
         ..message
     };
-    (arrived, uid, message)
+    (message.date, uid, message)
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use adjutant_credential::Credential;
 use async_imap::Client;
 use async_imap::imap_proto::{Capability, MailboxDatum, Outcome, Response, ResponseCode, Status};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -101,8 +102,18 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connects and logs in.
+    /// Connects and logs in; once more with another token if the server refuses the first.
     pub(crate) async fn open(server: &Server) -> Result<Self, MailError> {
+        let secret = server.secret(None).await?;
+        match Self::log_in(server, &secret).await {
+            Err(error) if server.is_worth_renewing(&error) => {
+                Self::log_in(server, &server.secret(Some(&secret)).await?).await
+            }
+            done => done,
+        }
+    }
+
+    async fn log_in(server: &Server, secret: &str) -> Result<Self, MailError> {
         let connection = connect(server).await?;
         let mut session = Self::over(connection, server);
         let greeting = async {
@@ -129,18 +140,44 @@ impl Session {
             session = Self::over(connection, server);
         }
         session.capability().await?;
-        let login = if session.can("AUTH=PLAIN") {
-            let secret = format!("\0{}\0{}", server.username, server.password.0);
-            Command::new("AUTHENTICATE PLAIN\r\n").then(BASE64_STANDARD.encode(secret).as_bytes())
-        } else {
-            Command::new("LOGIN ").string(&server.username).text(" ").string(&server.password.0)
-        };
+        let login = session.login(server, secret)?;
         session.run(&login, |_| {}).await.map_err(|error| match error.kind {
-            ErrorKind::Tool | ErrorKind::Permission => MailError { kind: ErrorKind::Auth, ..error },
+            ErrorKind::Auth | ErrorKind::Tool | ErrorKind::Permission => server.refused(error),
             _ => error,
         })?;
         session.capability().await?;
         Ok(session)
+    }
+
+    /// The command that logs in, by what the server offers.
+    fn login(&self, server: &Server, secret: &str) -> Result<Command, MailError> {
+        let name = &server.username;
+        let with = |mechanism: &str, text: String| {
+            let text = BASE64_STANDARD.encode(text);
+            Command::new(&format!("AUTHENTICATE {mechanism}\r\n")).then(text.as_bytes())
+        };
+        match &server.credential {
+            Credential::Password(_) if self.can("AUTH=PLAIN") => {
+                Ok(with("PLAIN", format!("\0{name}\0{secret}")))
+            }
+            Credential::Password(_) => Ok(Command::new("LOGIN ").string(name).text(" ").string(secret)),
+            // Why a token is refused comes in a challenge, which wants an answer before the command ends.
+            // https://developers.google.com/workspace/gmail/imap/xoauth2-protocol
+            Credential::Bearer(_) if self.can("AUTH=XOAUTH2") => {
+                let text = format!("user={name}\x01auth=Bearer {secret}\x01\x01");
+                Ok(with("XOAUTH2", text).text("\r\n").then(b""))
+            }
+            // RFC 7628 §3.1 and §3.2.3.
+            Credential::Bearer(_) if self.can("AUTH=OAUTHBEARER") => {
+                let (host, port) = (&server.host, server.port);
+                let text =
+                    format!("n,a={name},\x01host={host}\x01port={port}\x01auth=Bearer {secret}\x01\x01");
+                Ok(with("OAUTHBEARER", text).text("\r\n").then(b"AQ=="))
+            }
+            Credential::Bearer(_) => {
+                Err(MailError::tool("the server offers neither XOAUTH2 nor OAUTHBEARER authentication"))
+            }
+        }
     }
 
     fn over(connection: Connection, server: &Server) -> Self {

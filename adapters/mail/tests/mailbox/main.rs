@@ -5,6 +5,7 @@
 mod misbehaviour;
 mod received;
 mod sent;
+mod tokens;
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -33,9 +34,10 @@ pub(crate) fn at(port: u16, tls: Tls, who: &str) -> Server {
         port,
         tls,
         username: format!("{who}@example.test"),
-        password: format!("{who}-secret").into(),
+        credential: format!("{who}-secret").into(),
         ca_file,
         timeout: Duration::from_secs(20),
+        address_filter: None,
     }
 }
 

@@ -1,16 +1,18 @@
 //! Servers that are not as they should be.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use adjutant_mail::{ErrorKind, FolderKind, Imap, MailError, Query, Server, Smtp, Tls};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use crate::tokens::tokens;
 use crate::{at, draft, imap, server, smtp};
 
 /// What the fake does about a line.
@@ -54,9 +56,10 @@ fn fake(mut script: impl FnMut(usize, &str) -> Does + Send + 'static) -> (Server
         port,
         tls: Tls::None,
         username: "bot".to_owned(),
-        password: "bot-secret".into(),
+        credential: "bot-secret".into(),
         ca_file: None,
         timeout: Duration::from_secs(20),
+        address_filter: None,
     };
     (server, heard)
 }
@@ -205,6 +208,97 @@ async fn without_tls_nothing_leaves_this_machine() {
     }
 }
 
+#[tokio::test]
+async fn what_a_filter_refuses_is_not_connected_to() {
+    for (server, heard) in [smtp_fake(|_| None), imap_fake(|_, _| None)] {
+        for host in ["127.0.0.1", "localhost"] {
+            let filter: fn(IpAddr) -> bool = |address| !address.is_loopback();
+            let server = Server { host: host.to_owned(), address_filter: Some(filter), ..server.clone() };
+            let imap = Imap::new(server.clone()).check().await.unwrap_err();
+            for error in [send(server).await.unwrap_err(), imap] {
+                assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Params, false));
+                assert_eq!(error.message, format!("{host} isn't on the public internet"));
+            }
+        }
+        assert!(heard.lock().unwrap().is_empty());
+    }
+}
+
+/// The lines that began so.
+fn said(heard: &Heard, beginning: &str) -> Vec<String> {
+    heard.lock().unwrap().iter().filter(|line| line.starts_with(beginning)).cloned().collect()
+}
+
+/// As servers refuse a token: with a challenge, which has to be answered. Each login is on a connection of its own.
+#[tokio::test]
+async fn a_refused_token_is_renewed_once_and_never_sent_otherwise() {
+    let xoauth2 = |token: &str| BASE64_STANDARD.encode(format!("user=bot\x01auth=Bearer {token}\x01\x01"));
+    let (old, new) = (xoauth2("old"), xoauth2("new"));
+    let given = || ["old", "new"].map(str::to_owned);
+    let good = new.clone();
+    let (server, heard) = imap_fake(move |_, line| {
+        Some(says(match line {
+            "a1 CAPABILITY" => "* CAPABILITY IMAP4rev1 AUTH=PLAIN AUTH=XOAUTH2\r\na1 OK done\r\n",
+            "a2 AUTHENTICATE XOAUTH2" => "+ \r\n",
+            "" => "a2 NO [AUTHENTICATIONFAILED] expired\r\n",
+            _ if line == good => "a2 OK done\r\n",
+            _ if line.starts_with("dXNlcj") => "+ eyJzdGF0dXMiOiI0MDEifQ==\r\n",
+            _ => return None,
+        }))
+    });
+    Imap::new(Server { credential: tokens(given()).0, ..server }).check().await.unwrap();
+    assert_eq!(said(&heard, "dXNlcj"), [old.clone(), new.clone()]);
+
+    let good = format!("AUTH XOAUTH2 {new}");
+    let (server, heard) = smtp_fake(move |line| match line {
+        _ if line.starts_with("EHLO") => Some(says("250-fake\r\n250 AUTH PLAIN XOAUTH2\r\n")),
+        _ if line == good => None,
+        _ if line.starts_with("AUTH") => Some(says("334 eyJzdGF0dXMiOiI0MDEifQ==\r\n")),
+        _ => None,
+    });
+    send(Server { credential: tokens(given()).0, ..server }).await.unwrap();
+    assert_eq!(said(&heard, "AUTH"), [old, new].map(|login| format!("AUTH XOAUTH2 {login}")));
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_tokens_gets_none() {
+    let credential = || tokens(["old".to_owned()]).0;
+    let (server, smtp_heard) = smtp_fake(|_| None);
+    let smtp = send(Server { credential: credential(), ..server }).await.unwrap_err();
+    assert_eq!(smtp.message, "the server doesn't offer XOAUTH2 authentication");
+    let (server, imap_heard) = imap_fake(|_, _| None);
+    let imap = Imap::new(Server { credential: credential(), ..server }).check().await.unwrap_err();
+    assert_eq!(imap.message, "the server offers neither XOAUTH2 nor OAUTHBEARER authentication");
+    for (error, heard) in [(smtp, smtp_heard), (imap, imap_heard)] {
+        assert_eq!(error.kind, ErrorKind::Tool);
+        let is_login = |line: &String| line.contains("AUTH") || line.contains("LOGIN");
+        assert!(!heard.lock().unwrap().iter().any(is_login));
+    }
+}
+
+#[tokio::test]
+async fn without_xoauth2_a_token_goes_by_oauthbearer() {
+    let (server, heard) = imap_fake(|_, line| {
+        Some(says(match line {
+            "a1 CAPABILITY" => "* CAPABILITY IMAP4rev1 AUTH=OAUTHBEARER\r\na1 OK done\r\n",
+            "a2 AUTHENTICATE OAUTHBEARER" => "+ \r\n",
+            "AQ==" => "a2 NO [AUTHENTICATIONFAILED] expired\r\n",
+            _ if line.starts_with("bixhPW") => "+ eyJzdGF0dXMiOiI0MDEifQ==\r\n",
+            _ => return None,
+        }))
+    });
+    let port = server.port;
+    let credential = tokens(["old", "new"].map(str::to_owned)).0;
+    let error = Imap::new(Server { credential, ..server }).check().await.unwrap_err();
+    let words = "the server rejected the access token: [AUTHENTICATIONFAILED] expired";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Auth, words));
+    let text = |token: &str| {
+        let host = format!("host=127.0.0.1\x01port={port}");
+        BASE64_STANDARD.encode(format!("n,a=bot,\x01{host}\x01auth=Bearer {token}\x01\x01"))
+    };
+    assert_eq!(said(&heard, "bixhPW"), [text("old"), text("new")]);
+}
+
 /// Waits for a TLS client and shows it a certificate.
 fn tls_fake(folder: &adjutant_fakes::mail_server::Server, certificate: &str) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -259,7 +353,7 @@ async fn a_wrong_certificate_is_named_plainly() {
 #[tokio::test]
 async fn a_wrong_password_is_told_in_the_servers_words() {
     let server = server!();
-    let wrong = |port, tls| Server { password: "wrong-password".into(), ..at(port, tls, "bot") };
+    let wrong = |port, tls| Server { credential: "wrong-password".into(), ..at(port, tls, "bot") };
     let error = Smtp::new(wrong(server.submission, Tls::StartTls)).check().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(error.message.starts_with("535 "), "{error}");

@@ -211,6 +211,27 @@ async fn letters_are_found_to_the_minute() {
 }
 
 #[tokio::test]
+async fn the_date_of_the_last_letter_of_a_list_reaches_the_rest() {
+    let server = server!();
+    let alice = imap(server, "alice");
+    let set_flag = unique();
+    // An imported mailbox: all have arrived now.
+    for day in 1..=5 {
+        let headers = format!("Subject: {set_flag} {day}\r\nDate: Mon, 0{day} Jun 2020 10:00:00 +0000");
+        put(&alice, &headers, "x\r\n").await;
+    }
+    let (mut all, mut before) = (Vec::new(), None);
+    loop {
+        let query = Query { subject: some(&set_flag), before, limit: 2, ..in_inbox() };
+        let found = alice.search(&query).await.unwrap().messages;
+        let Some(last) = found.last() else { break };
+        before = last.date.map(|date| date.with_timezone(&Utc));
+        all.extend(found.iter().map(|letter| letter.subject.rsplit(' ').next().unwrap().to_owned()));
+    }
+    assert_eq!(all, ["5", "4", "3", "2", "1"]);
+}
+
+#[tokio::test]
 async fn a_thread_is_found_in_all_folders_with_what_was_sent_last() {
     let server = server!();
     let alice = imap(server, "alice");

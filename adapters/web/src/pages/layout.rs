@@ -1,6 +1,6 @@
 //! What all pages share.
 
-use adjutant_l10n::page;
+use adjutant_l10n::{page, page_accounts};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::VERSION;
@@ -47,6 +47,7 @@ impl Frame<'_> {
             ("/plans", page::plans()),
             ("/workflows", page::workflows()),
             ("/things", page::yours()),
+            ("/accounts", page_accounts::title()),
             ("/usage", page::usage()),
         ];
         let owners = [("/people", page::people()), ("/system", page::system())];

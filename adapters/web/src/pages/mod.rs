@@ -1,6 +1,8 @@
 //! The pages as HTML. Every text from elsewhere goes through [`plain`](crate::markdown::plain) or
 //! [`markdown`](crate::markdown::markdown).
 
+mod accounts;
+mod connect;
 mod layout;
 mod login;
 mod now;
@@ -13,6 +15,8 @@ mod usage;
 mod waterfall;
 mod workflows;
 
+pub(crate) use accounts::accounts;
+pub(crate) use connect::{connect, connect_ended, onward};
 pub(crate) use layout::{Frame, message};
 pub(crate) use login::{bounce, login};
 pub(crate) use now::now;

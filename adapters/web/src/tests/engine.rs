@@ -6,8 +6,8 @@ use adjutant_chat::{Outbound, OutgoingFile};
 use async_trait::async_trait;
 
 use crate::views::{
-    Details, LogLine, Now, PageAction, PersonLine, PlanLine, Planned, Session, Started, Table, Timeline,
-    Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
+    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
 use crate::{Backend, Change, Cursor, Given, Unavailable};
 
@@ -104,6 +104,34 @@ impl Backend for Engine {
     }
     async fn act(&self, _: &Viewer, _: PageAction, _: &str) -> Result<bool, Unavailable> {
         Ok(false)
+    }
+    async fn accounts(&self, _: &Viewer) -> Result<Vec<AccountLine>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn change_account(
+        &self,
+        _: &Viewer,
+        _: &str,
+        _: AccountChange,
+    ) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn login_offer(&self, _: &str) -> Result<Option<LoginOffer>, Unavailable> {
+        Ok(None)
+    }
+    async fn open_login(&self, _: &str, _: Option<&str>) -> Result<LoginStep, Unavailable> {
+        Ok(LoginStep::Ended(String::new()))
+    }
+    async fn add_password(
+        &self,
+        _: &str,
+        _: (&str, &str),
+        _: Option<&str>,
+    ) -> Result<LoginStep, Unavailable> {
+        Ok(LoginStep::Ended(String::new()))
+    }
+    async fn finish_login(&self, _: &str, _: &str) -> Result<String, Unavailable> {
+        Ok(String::new())
     }
     async fn latest(&self) -> Result<Cursor, Unavailable> {
         Ok(Cursor::default())

@@ -1,12 +1,27 @@
 //! `[mail]`, `[calendar]` and `[contacts]`: the accounts.
 
+pub(crate) mod connect;
+
 use std::path::PathBuf;
 
+use super::assistant::owner;
 use crate::Secret;
-use crate::document::Node;
+use crate::document::{Node, Value};
 use crate::error::suggestion;
 use crate::read::{ConfigReader, Section, flag, text};
 use crate::secret::secret;
+
+/// Who may use something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum People {
+    /// The owners, and those who sit at the machine.
+    #[default]
+    Owners,
+    /// All who may talk to the assistant.
+    Everybody,
+    /// These, each `CHANNEL:USER-ID`, and the owners.
+    Listed(Vec<String>),
+}
 
 /// The mail account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +36,10 @@ pub struct MailConfig {
     pub smtp: MailServer,
     /// The incoming server; without one, mail can't be read, and no copy of sent mail is kept.
     pub imap: Option<MailServer>,
+    /// Who may use it.
+    pub people: People,
+    /// What they call it.
+    pub label: String,
 }
 
 /// How a connection to a mail server is encrypted.
@@ -62,6 +81,10 @@ pub struct DavConfig {
     pub default: String,
     /// Certificates (PEM) to trust besides the system's.
     pub ca_file: Option<PathBuf>,
+    /// Who may use it.
+    pub people: People,
+    /// What they call it.
+    pub label: String,
 }
 
 impl Tls {
@@ -77,13 +100,14 @@ impl MailConfig {
         let internal_domains = section.list("internal_domains", domain);
         let mut self_copy = false;
         section.set("self_copy", &mut self_copy, flag);
+        let (people, label) = shared(section);
         let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
         let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
         if is_present && smtp == Read::Absent {
             section.problem("smtp", "missing: set the outgoing server in [mail.smtp]");
         }
         let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
-        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole() })
+        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole(), people, label })
     }
 }
 
@@ -136,8 +160,17 @@ impl DavConfig {
             false => (section.get("user", text), section.get("password", secret)),
         };
         let ca_file = section.get("ca_file", file);
-        Some(Self { url: url?, user: user?, password: password?, default, ca_file })
+        let (people, label) = shared(section);
+        Some(Self { url: url?, user: user?, password: password?, default, ca_file, people, label })
     }
+}
+
+/// Who may use an account, and what they call it.
+fn shared(section: &mut Section<'_>) -> (People, String) {
+    let (mut who, mut label) = (People::default(), "shared".to_owned());
+    section.set("people", &mut who, people);
+    section.set("label", &mut label, text);
+    (who, label)
 }
 
 /// A key that its table can't do without.
@@ -192,6 +225,18 @@ fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     match url.starts_with("https://") || url.starts_with("http://") {
         true => Ok(url),
         false => Err(format!("{url:?} must begin with https:// or http://")),
+    }
+}
+
+fn people(value: &Node, reader: &ConfigReader<'_>) -> Result<People, String> {
+    if let Value::List(items) = &value.value {
+        let listed: Result<_, String> = items.iter().map(|item| owner(item, reader)).collect();
+        return listed.map(People::Listed);
+    }
+    match value.as_str() {
+        Some("owners") => Ok(People::Owners),
+        Some("everybody") => Ok(People::Everybody),
+        _ => Err("must be \"owners\", \"everybody\" or a list such as [\"console:ada\"]".to_owned()),
     }
 }
 

@@ -43,7 +43,7 @@ fn zone(value: &Node, reader: &ConfigReader<'_>) -> Result<Tz, String> {
     })
 }
 
-fn owner(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+pub(super) fn owner(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let owner = text(value, reader)?;
     match owner.split_once(':') {
         Some((channel, user)) if !channel.is_empty() && !user.is_empty() => Ok(owner),

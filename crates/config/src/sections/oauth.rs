@@ -13,7 +13,7 @@ use crate::secret::secret;
 const MAX_NAME: usize = 40;
 
 /// How to log in at a service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OAuthConfig {
     /// Where the person allows it in a browser.
     pub auth_url: Option<String>,
@@ -72,7 +72,7 @@ fn login(name: &str, section: &mut Section<'_>) -> Option<OAuthConfig> {
 }
 
 /// Secrets go there, so only a service on this machine may be without TLS.
-fn endpoint(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+pub(super) fn endpoint(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let instead = "put them into `client_id` and `client_secret`";
     let (written, url) = address(value, reader, "https://auth.example.org/token", instead)?;
     if url.scheme() == "https" || is_loopback(&url) {

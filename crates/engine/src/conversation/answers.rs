@@ -6,6 +6,9 @@ use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
 use super::command::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict, verdict_on_all};
 
+/// What a yes agrees to that names neither anybody nor anything.
+const ONLY_PRONOUNS: &str = "email";
+
 /// What a typed text means for the open questions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Typed {
@@ -50,8 +53,9 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Approval { .. }, "1") => Some(Answer::Approve),
         (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
         (QuestionKind::Approval { rule: Some(_), .. }, word) if says_always(word) => Some(Answer::Approve),
-        (QuestionKind::Approval { .. }, word) => {
-            Some(if verdict(word)? { Answer::Approve } else { Answer::Reject })
+        (QuestionKind::Approval { preview, .. }, word) => {
+            let is_yes = verdict(word).or_else(|| verdicts::agrees_on(word, preview).then_some(true));
+            Some(if is_yes? { Answer::Approve } else { Answer::Reject })
         }
     }
 }
@@ -88,6 +92,20 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
     let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
     if !is_approval || is_command(text) || is_run(text) {
         return None;
+    }
+    let open = || (0..).zip(asked).filter(|(_, row)| row.is_open());
+    if verdicts::declines(text) {
+        let all: Vec<_> = open().map(|(index, _)| (index, Answer::Reject)).collect();
+        return (!all.is_empty()).then_some(Typed::Answers(all));
+    }
+    // "Yes to Carol", where one of them is for her.
+    let is_meant = |row: &QuestionRow| match &row.kind {
+        QuestionKind::Approval { preview, .. } => verdicts::agrees_on(&plain(text), preview),
+        _ => false,
+    };
+    let mut meant = open().filter(|(_, row)| is_meant(row));
+    if let (Some((index, _)), None) = (meant.next(), meant.next()) {
+        return Some(Typed::Answers(vec![(index, Answer::Approve)]));
     }
     to_approvals(text, asked)
 }
@@ -145,6 +163,7 @@ pub(super) fn is_bare(text: &str, kind: &QuestionKind, asked: &[QuestionRow]) ->
         || matches!(kind, QuestionKind::Plan { .. })
         || certainty(text, kind) == Certainty::AskedFor
         || says_always(text)
+        || verdicts::agrees_on(&plain(text), ONLY_PRONOUNS)
         || (verdicts::is_any(text) && !(asked.len() > 1 && verdicts::names_numbers(text)))
 }
 

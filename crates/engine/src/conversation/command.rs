@@ -53,6 +53,10 @@ pub enum Command<'t> {
     Pair(&'t str),
     Link(&'t str),
     Web,
+    /// A provider or an account; without one, what there is.
+    Connect(&'t str),
+    /// Lists them, shows or changes one: `private`, `private remove`, `rename private work`.
+    Accounts(&'t str),
     Unknown(&'t str),
 }
 
@@ -83,6 +87,8 @@ impl<'t> Command<'t> {
             "pair" => Self::Pair(first),
             "link" => Self::Link(rest),
             "web" => Self::Web,
+            "connect" => Self::Connect(rest),
+            "accounts" | "account" => Self::Accounts(rest),
             _ => Self::Unknown(&word[..=name.len()]),
         }
     }
@@ -113,6 +119,8 @@ mod tests {
             ("/mine", Command::Mine("")),
             ("/room@adjutant_bot skills tasks, calendar", Command::Room("skills tasks, calendar")),
             ("/start abc", Command::Help),
+            ("/connect Google", Command::Connect("Google")),
+            ("/accounts rename private work", Command::Accounts("rename private work")),
             ("/hlep@adjutant_bot me", Command::Unknown("/hlep")),
             ("/mine 2, please", Command::Mine("2,")),
             // As an earlier version journalled it.

@@ -64,6 +64,8 @@ impl Conversations {
             Command::Forget(asked) => return self.forget_memory(row, asked).await,
             Command::Rules(rest) => return self.rules(row, rest).await,
             Command::Room(rest) => return self.room(row, rest).await,
+            Command::Connect(rest) => return self.connect(row, rest).await,
+            Command::Accounts(rest) => return self.accounts(row, rest).await,
             Command::Mine(which) => self.mine(row, which, &mut batch).await?,
             Command::Pair(code) => self.pair(row, code).await?,
             Command::Link(code) => self.link(row, code).await?,

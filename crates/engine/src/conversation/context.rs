@@ -10,13 +10,14 @@ use std::fmt::Write;
 
 use adjutant_memory::{Asker, Found, SearchIn};
 use adjutant_models::{Message, Role};
+use adjutant_skills::accounts::{ConnectedAccount, PersonAccounts};
 use adjutant_store::context::{self, ContextQuery};
 use adjutant_store::first_messages::EARLIER;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{StoreError, memories, objects};
 use adjutant_turn::journal::{FirstMessages, TurnContext};
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{PromptText, Taint};
+use adjutant_types::{AccountService, PromptText, Taint};
 
 use super::history::{self, EarlierTurn};
 use crate::orchestrator::Orchestrator;
@@ -47,12 +48,13 @@ pub async fn of_turn(
     let (vectors, fade) = (services.vectors.as_deref(), services.fade);
     let asker = Asker { person, here, zone: ctx.turn.zone, vectors, fade };
     let day = facts::today(ctx);
-    let (head, mut data, found) = futures::try_join!(
-        head(ctx),
+    let accounts = services.accounts.of(ctx).await?;
+    let (mut data, found) = futures::try_join!(
         context::read(store, query(ctx, turn, day)),
         adjutant_memory::search(store, asker, &turn.text, SearchIn::MemoriesForMessage, "", MEMORIES),
     )?;
-    let has_own_calendar = services.calendar.is_none() && !here.shared;
+    let is_on_server = services.accounts.configured(AccountService::Calendar).is_some();
+    let has_own_calendar = !is_on_server && !accounts.has(AccountService::Calendar) && !here.shared;
     let past = (data.past.as_slice(), data.open_from);
     let (past, open, events, preferences) = futures::try_join!(
         history::window(store, here, person, past, ctx.turn.zone),
@@ -68,7 +70,7 @@ pub async fn of_turn(
     waiting.iter().for_each(|turn| taint.add(&turn.taint));
     sent.iter().for_each(|sent| taint.add(&sent.taint));
 
-    let mut messages = beginning(ctx, head, data.summary.take());
+    let mut messages = beginning(ctx, head(ctx, &accounts), data.summary.take());
     add_history(&mut messages, ctx, past.turns, waiting);
     // What is marked doesn't taint a turn that nothing else does.
     let marked = if taint.is_clean() { None } else { facts::marked_tasks(ctx, &data.tasks) };
@@ -110,18 +112,49 @@ fn query<'a>(ctx: &'a TurnContext, turn: &'a TurnRow, day: (i64, i64)) -> Contex
     }
 }
 
-async fn head(ctx: &TurnContext) -> Result<PromptText, StoreError> {
+fn head(ctx: &TurnContext, accounts: &PersonAccounts) -> PromptText {
     let kind = if !ctx.turn.conversation.shared { "direct" } else { "others read here" };
     let mut text = format!("Person: {}", display_name(&ctx.turn.person.name));
-    // The mail account is the owners'.
-    let address = ctx.turn.settings.mail_address.as_ref().filter(|_| !ctx.turn.conversation.shared);
-    if let Some(address) = address
-        && (ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
-    {
-        let _ = write!(text, "\nTheir mail address: {address}");
+    if !ctx.turn.conversation.shared {
+        add_accounts(&mut text, ctx, accounts);
     }
     let _ = write!(text, "\nChannel: {} ({kind})", ctx.turn.conversation.channel);
-    Ok(PromptText::own(text))
+    PromptText::own(text)
+}
+
+/// Names the accounts of a person who has several for one thing; else only their mail address.
+fn add_accounts(text: &mut String, ctx: &TurnContext, accounts: &PersonAccounts) {
+    let address = |account: &ConnectedAccount| {
+        let configured = ctx.turn.settings.mail_address.as_ref().filter(|_| account.is_configured());
+        configured.map_or_else(|| display_name(&account.address), Clone::clone)
+    };
+    if !accounts.has_several() {
+        if let Some(account) = accounts.with(AccountService::Mail).next() {
+            let _ = write!(text, "\nTheir mail address: {}", address(account));
+        }
+        return;
+    }
+    let mut names: Vec<(String, String)> = Vec::new();
+    for account in &accounts.all {
+        let default = match (account.is_mail_default, account.is_events_default) {
+            (true, true) => "the default",
+            (true, false) => "the default for emails",
+            (false, true) => "the default for events",
+            (false, false) => "",
+        };
+        let address = if account.has(AccountService::Mail) { address(account) } else { String::new() };
+        let about = [address.as_str(), default].into_iter().filter(|part| !part.is_empty());
+        let (label, about) = (display_name(&account.label), about.collect::<Vec<_>>().join(", "));
+        // The configuration's mail, calendar and contacts have one name.
+        if !about.is_empty() || names.iter().all(|(known, _)| *known != label) {
+            names.push((label, about));
+        }
+    }
+    let names = names.into_iter().map(|(label, about)| match about.as_str() {
+        "" => label,
+        about => format!("{label} ({about})"),
+    });
+    let _ = write!(text, "\nTheir accounts: {}", names.collect::<Vec<_>>().join("; "));
 }
 
 /// The person and the summary, which stay the same from turn to turn. `recorded` is the turn that stores the summary.

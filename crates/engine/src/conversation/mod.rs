@@ -8,6 +8,7 @@ mod answers;
 mod asking;
 pub mod command;
 mod commands;
+pub mod connect;
 pub mod context;
 mod extraction;
 pub mod history;

@@ -432,7 +432,8 @@ impl Conversations {
         mut batch: Batch,
     ) -> Result<(), StoreError> {
         inbox::mark_done(&mut batch, row.id, message.turn.as_ref());
-        let message = Message { answers: vec![row.event_id().to_owned()], ..message };
+        let answers = row.platform_id().map(str::to_owned).into_iter().collect();
+        let message = Message { answers, ..message };
         outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
         self.store.write(batch).await?;
         self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));

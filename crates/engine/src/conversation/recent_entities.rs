@@ -1,6 +1,6 @@
 //! What the turns of a conversation found, made and changed, so that a later one needn't search for it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_store::executions;
 use adjutant_store::people::Conversation;
@@ -82,17 +82,25 @@ fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: 
         (None, false) => position(&message, thing).map_or(Reason::Found, Reason::Asked),
     };
     let things = things.filter(|(_, thing, is_single)| thing["sent"] != true && (*is_single || !is_shared));
-    let mut found: Vec<(Reason, String)> = Vec::new();
+    let mut found: Vec<(Reason, Option<&str>, String)> = Vec::new();
     // What the last call says of a thing.
     let mut lines: BTreeMap<String, String> = BTreeMap::new();
     for (skill, thing, is_single) in things {
         if let Some((name, line)) = line(skill, thing) {
-            found.push((reason(thing, is_single), name.clone()));
+            found.push((reason(thing, is_single), writer(thing), name.clone()));
             lines.insert(name, line);
         }
     }
-    found.sort_by_key(|(reason, _)| *reason);
-    found.into_iter().filter_map(|(_, name)| lines.remove(&name)).take(MAX).collect()
+    found.sort_by_key(|(reason, ..)| *reason);
+    let (mut names, mut writers) = (BTreeSet::new(), BTreeSet::new());
+    found.retain(|(_, _, name)| names.insert(name.clone()));
+    let answered = found.iter().take_while(|(reason, ..)| matches!(reason, Reason::Answered(_))).count();
+    let others = found.split_off(answered);
+    // Each writer whom the answer names has one email in front of anybody's second one.
+    let (first, more): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(_, writer, _)| writer.is_none_or(|writer| writers.insert(writer)));
+    let all = first.into_iter().chain(more).chain(others);
+    all.filter_map(|(_, _, name)| lines.remove(&name)).take(MAX).collect()
 }
 
 /// The unread emails that a turn read and its answer names: in part, if only one was read.
@@ -263,6 +271,16 @@ mod tests {
         assert!(line.starts_with("mail <1> “Minutes” from Ann Bell; mail <0>"), "{line}");
         let line = line_of(&mails, "", "Bobby wrote.");
         assert!(line.starts_with("mail <0> “Draft” from Bob Miller; mail <1>"), "a part of a word: {line}");
+    }
+
+    #[test]
+    fn each_writer_who_was_named_has_one_email_before_anybody_has_two() {
+        let mut writers = vec![("Carol Clark", "Invoice"); 9];
+        writers.extend([("Erin Hall", "Review"), ("Frank Fox", "Lunch"), ("Mallory Reed", "Prize")]);
+        let line = line_of(&found(&writers), "", "Carol and Erin wait for you. Frank asks about lunch.");
+        let ids: Vec<&str> = line.split("; ").filter_map(|thing| thing.split(' ').nth(1)).collect();
+        assert_eq!(ids[..5], ["<0>", "<9>", "<10>", "<1>", "<2>"], "{line}");
+        assert_eq!(ids.len(), MAX);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_l10n as l10n;
+use adjutant_skills::accounts::PersonAccounts;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::inbox;
 use adjutant_store::leases::{Lease, lane};
@@ -27,8 +28,8 @@ use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::metrics;
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, NOTHING_TO_TELL, QuestionKind,
-    QuestionState, TurnId, TurnStatus,
+    AccountService, Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, NOTHING_TO_TELL,
+    QuestionKind, QuestionState, TurnId, TurnStatus,
 };
 use parking_lot::Mutex;
 use tracing::Instrument;
@@ -224,7 +225,11 @@ impl Conversations {
             answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
         }
         let services = &self.orchestrator.agents.executor.services;
-        let shown = match services.mail.is_some() && ctx.is_typed() {
+        let accounts = match ctx.is_typed() {
+            true => services.accounts.of(ctx).await?,
+            false => PersonAccounts::default(),
+        };
+        let shown = match accounts.has(AccountService::Mail) {
             true => emails_in_answer(&self.store, &leased.turn.id, &answer.text).await?,
             false => Vec::new(),
         };
@@ -232,7 +237,7 @@ impl Conversations {
         if !shown.is_empty() {
             // The next message doesn't wait for the email server.
             let services = services.clone();
-            tokio::spawn(async move { services.mark_read(&shown).await }.in_current_span());
+            tokio::spawn(async move { services.mark_read(&accounts, &shown).await }.in_current_span());
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! Properties:
 //!
 //! - A text is read whole or not at all. One word that isn't listed here, and it is no answer: "yes but change the
-//!   date" approves nothing. Only a reason may follow what "all except" leaves out.
+//!   date" approves nothing. Only a reason may follow what "all except" leaves out, words of the question a yes to it, and
+//!   a question a no.
 //! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,6 +111,24 @@ const WISHES: &[&str] = &[
     "soll", "muss", "too", "also", "either", "neither", "well", "and", "auch", "und", "two", "three", "four",
     "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "eins", "zwei", "drei", "vier", "fünf",
     "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
+];
+
+/// Words that narrow a yes or turn it around.
+#[rustfmt::skip]
+const LIMITS: &[&str] = &[
+    "not", "never", "no", "none", "nor", "cannot", "only", "just", "one", "ones", "other", "others", "another",
+    "first", "later", "today", "tomorrow", "tonight", "before", "after", "again", "nicht", "nie", "kein", "keine",
+    "nur", "andere", "anderen", "erst", "später", "heute", "morgen", "vorher", "nochmal",
+];
+/// Pronouns for whom and what a question is about, and verbs for an email.
+#[rustfmt::skip]
+const PRONOUNS: &[&str] = &["it", "that", "this", "them", "him", "her", "es", "sie", "ihn", "ihm", "ihr", "ihnen"];
+const MAILING: &[&str] = &["ask", "tell", "write", "answer", "mail", "frag", "sag", "schreib", "antworte"];
+/// How questions begin.
+#[rustfmt::skip]
+const ASKING: &[&str] = &[
+    "what", "whats", "why", "who", "whose", "where", "how", "which", "was", "warum", "wieso", "wer", "wo", "woher",
+    "wie", "welche", "welcher", "welches",
 ];
 
 /// One yes or no of a text, and to what.
@@ -355,6 +374,57 @@ pub(super) fn rejects_all(text: &str) -> bool {
 /// Whether a text names things by their numbers.
 pub(super) fn names_numbers(text: &str) -> bool {
     has_any(text, |clause| !clause.numbers.is_empty() || clause.except.is_some())
+}
+
+/// Whether a text is a yes with words of what was asked, and no others but pronouns and the like: "yep, miller" to an email to
+/// Bob Miller, "yes ask them". A number, a condition, or a wish for something more is more than a yes.
+pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
+    let head: String = asked.lines().take_while(|line| !line.starts_with("```")).collect();
+    let (text, asked) = (text.to_lowercase(), asked.lines().next().unwrap_or_default().to_lowercase());
+    let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace() || ",.!-".contains(char);
+    // One of several recipients may be meant, or what it was before.
+    let is_ambiguous = head.matches('@').count() > 1 || head.contains('→');
+    if is_ambiguous || text.chars().count() > MAX_CHARS || !text.chars().all(is_plain) {
+        return false;
+    }
+    let is_mail = words(&asked).any(|word| word == "email");
+    let is_named = |word: &str| {
+        PRONOUNS.contains(&word)
+            || (is_mail && MAILING.contains(&word))
+            || words(&asked).any(|other| other == word)
+    };
+    let fits = |word: &str| match token_of(word) {
+        _ if WISHES.contains(&word) || LIMITS.contains(&word) => false,
+        Some(Token::Lead(yes)) => yes,
+        Some(Token::Mild | Token::Praise | Token::Link | Token::To) => true,
+        Some(Token::Act(true)) | None => is_named(word),
+        Some(_) => false,
+    };
+    let mut rest = words(&text);
+    let is_yes = rest.next().and_then(token_of) == Some(Token::Lead(true));
+    is_yes && rest.clone().any(|word| token_of(word).is_none()) && rest.all(fits)
+}
+
+/// Whether a text is a no, and then a question: "no!! what is that". A wish for something else is neither.
+pub(super) fn declines(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let mut rest = words(&text);
+    let is_no = rest.next().and_then(token_of) == Some(Token::Lead(false));
+    let is_asking = rest.next().is_some_and(|word| ASKING.contains(&word));
+    is_no
+        && is_asking
+        && text.chars().count() <= 2 * MAX_CHARS
+        && rest.clone().next() != Some("about")
+        && rest.all(|word| !WISHES.contains(&word))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// What a single word contributes.
+fn token_of(word: &str) -> Option<Token> {
+    PHRASES.iter().find(|(_, phrases)| phrases.contains(&word)).map(|(token, _)| *token)
 }
 
 /// To what a text says yes or no.

@@ -304,7 +304,7 @@ impl Lanes {
 
     async fn run_inside(&self, mut leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
         let turn = leased.turn.id.clone();
-        let run = std::panic::AssertUnwindSafe(self.conversations.run(&mut leased)).catch_unwind();
+        let run = std::panic::AssertUnwindSafe(Box::pin(self.conversations.run(&mut leased))).catch_unwind();
         let Ok(outcome) = run.await else {
             tracing::error!("a turn panicked; retrying");
             self.conversations.remove_running(&turn);

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use adjutant_chat::COMMANDS;
 use adjutant_config::Policy;
+use adjutant_skills::accounts::PersonAccounts;
 use adjutant_store::StoreError;
-use adjutant_types::PromptText;
+use adjutant_types::{AccountService, PromptText};
 
 use super::Run;
 use super::tools::{self, ABOUT};
@@ -30,36 +31,46 @@ impl Run<'_> {
             workflows.join(", ")
         );
         let conversation = &self.ctx.turn.conversation;
-        let is_owners = conversation.channel == "console" || self.ctx.is_owners().await?;
-        if is_owners && !conversation.shared {
-            text.push_str(&self.about_accounts());
+        if !conversation.shared {
+            let services = &self.orchestrator.agents.executor.services;
+            let accounts = services.accounts.of(&self.ctx).await?;
+            if conversation.channel == "console" || self.ctx.is_owners().await? {
+                text.push_str(&self.about_owners(&accounts));
+            } else if !accounts.all.is_empty() {
+                text.push_str(&about_accounts(&accounts, &[]));
+            }
         }
         Ok(tools::skills_of(&self.listed, ABOUT).with(PromptText::config(text)))
     }
 
-    fn about_accounts(&self) -> String {
+    fn about_owners(&self, accounts: &PersonAccounts) -> String {
         let services = &self.orchestrator.agents.executor.services;
-        let accounts = [
-            ("email account", services.mail.is_some()),
-            ("calendar server", services.calendar.is_some()),
-            ("contacts server", services.contacts.is_some()),
-            ("notes folder", services.notes.is_some()),
-            ("web search", services.search.is_some()),
-        ];
-        let accounts =
-            accounts.map(|(name, is_there)| format!("{name}: {}", if is_there { "yes" } else { "no" }));
+        let more = [("notes folder", services.notes.is_some()), ("web search", services.search.is_some())];
         let approval = &self.ctx.turn.settings.approval;
         let risks = [("low", approval.low), ("medium", approval.medium), ("high", approval.high)];
         let risks = risks.map(|(risk, policy)| format!("{risk} risk: {}", word(policy)));
         let skills = approval.skills.iter().map(|(skill, policy)| format!("{skill}: {}", word(*policy)));
         let rules: Vec<String> = risks.into_iter().chain(skills).collect();
         format!(
-            "\nAccounts: {}; calendar and contacts without a server are kept here, emails without an account as files\n\
+            "{}; calendar and contacts without a server are kept here, emails without an account as files\n\
              Approvals ([approval] in the configuration): {}; what the person didn't ask for may be asked all the same",
-            accounts.join(", "),
+            about_accounts(accounts, &more),
             rules.join(", ")
         )
     }
+}
+
+/// Which accounts the person has, and what else there is.
+fn about_accounts(accounts: &PersonAccounts, more: &[(&str, bool)]) -> String {
+    let own = [
+        ("email account", accounts.has(AccountService::Mail)),
+        ("calendar server", accounts.has(AccountService::Calendar)),
+        ("contacts server", accounts.has(AccountService::Contacts)),
+    ];
+    let all = own.iter().chain(more);
+    let all: Vec<String> =
+        all.map(|(name, is_there)| format!("{name}: {}", if *is_there { "yes" } else { "no" })).collect();
+    format!("\nAccounts: {}", all.join(", "))
 }
 
 fn word(policy: Policy) -> &'static str {

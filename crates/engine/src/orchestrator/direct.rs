@@ -7,7 +7,7 @@ use adjutant_store::{StoreError, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
-use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL};
+use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, Taint};
 use adjutant_workflows::agents::AgentTask;
 use adjutant_workflows::command;
 use adjutant_workflows::run::RunRequest;
@@ -175,7 +175,10 @@ impl Run<'_> {
             match tasks.is_empty() {
                 true => self.add_dispatches(&round, &mut batch).await?,
                 false => {
-                    (0..).zip(tasks).for_each(|(idx, task)| self.add_agent(round.n, idx, task, &mut batch))
+                    let read = Taint::default();
+                    for (idx, task) in (0..).zip(tasks) {
+                        self.add_agent((round.n, Some(idx)), task, &read, &mut batch);
+                    }
                 }
             }
         }

@@ -12,6 +12,7 @@
 //!   person reads the text above the next question, or else above the answer.
 
 mod about;
+mod dependants;
 mod direct;
 mod pictures;
 mod prompt;
@@ -464,13 +465,20 @@ impl Run<'_> {
             })
             .collect();
         let verdicts = graph::judge(&self.task_graph.ids(), &nodes);
+        let mut replacing = Vec::new();
         for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
             match (task, verdict) {
-                (Ok(task), Ok(())) => self.add_agent(round.n, idx, task, batch),
+                (Ok(task), Ok(())) => {
+                    replacing.extend(self.replaced(&task).map(|question| (task.clone(), question)));
+                    self.add_agent((round.n, Some(idx)), task, &Taint::default(), batch);
+                }
                 (_, Err(reason)) | (Err(graph::Refused { reason, .. }), _) => {
                     self.dialogue.set_result(idx, tools::error(&reason));
                 }
             }
+        }
+        for (task, question) in replacing {
+            self.add_dependants(round.n, &task, &question, batch).await?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::metrics;
-use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText, block};
+use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText, Taint, block};
 use adjutant_workflows::agents::{AgentEnd, AgentTask, Job, Report};
 use adjutant_workflows::run::RunRequest;
 use serde_json::json;
@@ -38,17 +38,24 @@ struct Awaited {
 }
 
 impl Run<'_> {
-    /// Adds an agent to the task graph, and its row to the batch.
-    pub(super) fn add_agent(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
+    /// Adds an agent to the task graph, and its row to the batch. `read` are the sources of its task that the model hasn't
+    /// been given. What follows the call of another agent has no position of its own.
+    pub(super) fn add_agent(
+        &mut self,
+        (n, idx): (i64, Option<i64>),
+        task: AgentTask,
+        read: &Taint,
+        batch: &mut Batch,
+    ) {
         let row = ExecutionRow {
             parent_id: Some(self.root.clone()),
             call_n: Some(n),
-            call_idx: Some(idx),
+            call_idx: idx,
             agent_id: Some(task.agent_id.clone()),
             task: serde_json::to_string(&task).ok(),
             role: task.role.clone(),
             direct: task.is_direct(),
-            taint: self.taint(),
+            taint: self.taint().and(read),
             ..ExecutionRow::new(self.ctx.store.new_id(), &self.ctx.turn.id, ExecutionKind::Agent)
         };
         executions::insert(batch, &row, &self.ctx.turn.conversation.id);
@@ -269,13 +276,17 @@ impl Run<'_> {
         let open: Vec<_> = self.dialogue.unanswered().map(|round| round.calls.clone()).unwrap_or_default();
         for call in open.into_iter().filter(|call| call.result.is_none()) {
             let position = (Some(round.n), Some(call.idx));
-            let own = self
-                .task_graph
-                .agents
-                .iter()
-                .find(|agent| (agent.row.call_n, agent.row.call_idx) == position);
-            if let Some(agent) = own {
-                let agents = vec![agent.task.agent_id.clone()];
+            let mut agents: Vec<String> = Vec::new();
+            for agent in &self.task_graph.agents {
+                let at = (agent.row.call_n, agent.row.call_idx);
+                // What a replaced call has taken along stands behind it.
+                let follows = at == (Some(round.n), None)
+                    && agent.task.depends_on.iter().any(|needed| agents.contains(needed));
+                if at == position || follows {
+                    agents.push(agent.task.agent_id.clone());
+                }
+            }
+            if !agents.is_empty() {
                 awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
                 continue;
             }
@@ -318,10 +329,11 @@ impl Run<'_> {
         PromptText::lines(agents.map(report))
     }
 
-    /// The skill of an agent that makes one call, if it does more than read.
+    /// The skill of an agent that makes one call, if it does more than read. A call that replaced another has that one's.
     fn effect(&self, agent: &Agent) -> Option<&Skill> {
         let name = agent.task.skills.first().filter(|_| agent.task.is_direct())?;
-        self.registry.get(name).map(|skill| &**skill).filter(|skill| skill.has_effect())
+        let made = agent.report.as_ref().and_then(|report| report.skill.as_ref());
+        self.registry.get(made.unwrap_or(name)).map(|skill| &**skill).filter(|skill| skill.has_effect())
     }
 
     /// Whether a receipt tells what an agent did: a skill of our own.
@@ -461,7 +473,7 @@ impl Run<'_> {
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
         let is_persons = self.direct.as_ref().is_some_and(|direct| direct.command().is_some());
-        let run = async move {
+        let run = Box::pin(async move {
             match run_request(&registry, &job.task) {
                 // A plan is shown before it runs; a workflow begins at once.
                 Some(asked)
@@ -475,7 +487,7 @@ impl Run<'_> {
                 }
                 None => agents.run(&ctx, &registry, &row, job).await,
             }
-        };
+        });
         let work = async move { (id, run.await) };
         self.tasks.spawn(work.in_current_span());
     }

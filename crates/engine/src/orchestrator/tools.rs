@@ -280,7 +280,7 @@ pub(super) fn skills_of(registry: &Registry, domain: &str) -> PromptText {
     };
     let mut text = format!("{}: {}", found.name, found.summary);
     for skill in &found.skills {
-        let _ = write!(text, "\n- {}: {}", skill.signature(), skill.summary);
+        let _ = write!(text, "\n- {}: {}", registry.signature(skill), skill.summary);
     }
     PromptText::config(text)
 }

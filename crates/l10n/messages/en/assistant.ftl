@@ -87,5 +87,6 @@ closed = this question was closed before
 
 ## Calls that replace one that waits
 
-no-call = only a call can be replaced: this question isn't about one. Withdraw it instead
+no-call = only a call or a plan can be replaced: this question is about neither. Withdraw it instead
+nothing-changes = these arguments change nothing, so the question stays as it is. If they meant yes, ask them for just that word or a press of the button
 replace-alone = a call is replaced in a dispatch of its own, with its arguments and without a role

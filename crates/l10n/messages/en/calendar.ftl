@@ -54,7 +54,6 @@ told-of-cancellation = Told { $guests } by email that it's cancelled
 guests-told = Told the people invited by email
 told-by-server = The calendar server is notifying { $guests }
 not-told-no-account = I couldn't notify { $guests }: no email account is connected
-not-told-no-owner = I couldn't notify { $guests }: only my owners can use the email account
 not-told = I couldn't notify { $guests }: { $why }
 perhaps-told = I emailed { $guests }, but I don't know whether it arrived, so I didn't send it again
 

@@ -5,6 +5,8 @@
 
 # What changes follows, a line each.
 change-contact = Change the contact { $name }:
+# Of a person with several accounts.
+change-contact-of = Change the contact { $name } ({ $label }):
 name-changes = name: { $old } → { $new }
 emails-change = addresses: { $old } → { $new }
 phones-change = phones: { $old } → { $new }

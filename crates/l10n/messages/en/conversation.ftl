@@ -5,6 +5,8 @@
 allows-emails = emails to { $address }
 allows-events = new events in your calendar
 allows-events-in = new events in “{ $calendar }”
+allows-events-in-of = new events in “{ $calendar }” of your account “{ $account }”
+allows-events-of = new events in your account “{ $account }”
 allows-notes = notes under { $folder }
 # $skill: a name such as "crm.update". $arguments: JSON.
 allows-call = { $skill } with exactly these arguments: { $arguments }

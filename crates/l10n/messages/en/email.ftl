@@ -4,6 +4,8 @@
 
 preview = Send this email to { $to }: “{ $subject }”
 preview-as-file = Save this email to { $to } as a file (no email account is set up): “{ $subject }”
+# Of a person with several accounts.
+preview-from = from: { $address } ({ $label })
 preview-cc = cc: { $recipients }
 preview-bcc = bcc: { $recipients }
 preview-attachments = attachments: { $files }

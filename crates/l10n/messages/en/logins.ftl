@@ -1,5 +1,5 @@
-# Logins at services (OAuth), as far as calls of skills need them. Only owners read these. $section: where the login is
-# configured, such as [oauth.google]. $login: the command that logs in.
+# Logins at services (OAuth), as far as calls of skills need them. $section: where the login is configured, such as
+# [oauth.google]. $login: the command that logs in.
 
 missing = nobody has logged in at the service of { $section } yet. An owner can do it with `{ $login }`
 ended = the login of { $section } has ended, and the service gave me nothing to renew it with. An owner can log in again with `{ $login }`
@@ -14,10 +14,8 @@ no-token = { $host } gave no token ({ $status })
 other-address = the login of { $section } belongs to another address, so its token isn't sent. An owner can log in again with `{ $login }`
 busy = another process is renewing the login of { $section }; try again
 
-## The file of a login's tokens
+## What is stored of logins
 
-damaged = { $path } is damaged; `{ $login }` writes a new one
-not-read = { $path } can't be read: { $why }
-not-written = { $path } can't be written: { $why }
-not-removed = { $path } can't be removed: { $why }
-not-locked = { $path } can't be locked: { $why }
+damaged = what is stored of the login of { $section } is damaged; `{ $login }` makes a new one
+not-opened = I can't use the logins that I keep: { $why }
+no-password = I have no password for this account any more. Connect it again with /connect

@@ -5,6 +5,9 @@
 always-for = Always for { $address }
 always-in-calendar = Always in “{ $calendar }”
 always-in-my-calendar = Always in my calendar
+# $account: what its person calls it, such as “work”.
+always-in-account = Always in my “{ $account }” calendar
+always-in-calendar-of = Always in “{ $calendar }” ({ $account })
 always-under = Always under { $folder }
 always-this = Always for exactly this
 # Ends the rule of this number.

@@ -5,7 +5,7 @@ use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, Store, StoreError, control, people, usage};
+use adjutant_store::{Batch, Store, StoreError, control, outbox, people, usage};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_turn::wording;
@@ -13,8 +13,8 @@ use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{
-    Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, Own, QuestionId, QuestionState, Taint,
-    TurnStatus, ours,
+    Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, Own, QuestionId, QuestionKind,
+    QuestionState, Taint, TurnStatus, ours,
 };
 use async_trait::async_trait;
 use chrono::NaiveTime;
@@ -22,7 +22,8 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, under};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, under};
+use crate::accounts::PersonAccounts;
 use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
 
 domain! {
@@ -67,9 +68,14 @@ impl BuiltinSkill for AssistantSkill {
         Ok(Preview { text, ..Preview::default() })
     }
 
-    fn effect(&self, services: &Services) -> Idempotency {
+    /// What is undone may be in any of them.
+    fn uses_accounts(&self) -> bool {
+        matches!(self, Self::Undo)
+    }
+
+    fn effect(&self, accounts: &PersonAccounts) -> Idempotency {
         match self {
-            Self::Undo => undo::effect(services),
+            Self::Undo => undo::effect(accounts),
             Self::History | Self::Usage | Self::Clock | Self::Withdraw | Self::Replace => {
                 Idempotency::OwnStore
             }
@@ -83,8 +89,7 @@ impl BuiltinSkill for AssistantSkill {
             Self::Usage => spent(call).await,
             Self::Clock => set_clock(call, writes).await,
             Self::Withdraw => withdraw(call, writes).await,
-            // The executor makes the call that it stands for.
-            Self::Replace => Err(SkillError::params(ours!(l10n::assistant::replace_alone)).into()),
+            Self::Replace => change_plan(call, writes).await,
         }
     }
 }
@@ -244,6 +249,22 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     let summary = l10n::assistant::withdrawn(wording::questions::subject(&withdrawal.question));
     let is_outside = withdrawal.waits.is_some_and(|row| !row.taint.is_clean());
     Ok(Output::outside_if(is_outside, summary, json!({"question": id})))
+}
+
+/// Has a plan that waits for a yes made anew, as the person's own message says it: no words of a model count.
+async fn change_plan(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let id = QuestionId::from(call.text("question").unwrap_or_default());
+    let Withdrawal { question, turn, .. } = Withdrawal::of(call.ctx, &id).await?;
+    if !matches!(question.kind, QuestionKind::Plan { .. }) {
+        // The executor makes the call that it stands for.
+        return Err(SkillError::params(ours!(l10n::assistant::replace_alone)).into());
+    }
+    let wish = Answer::change(call.ctx.trust.own_text.as_deref().unwrap_or_default());
+    let now = call.store().now();
+    turns::expect_status(writes, &turn);
+    questions::answer(writes, &id, &wish, &call.ctx.turn.person.id, now);
+    control::go_on(writes, &question, Some(&wish), &outbox::anybody(), now);
+    Ok(Output::ours(wording::questions::noted(&question, &wish), json!({"question": id})))
 }
 
 fn timezone(call: &CallContext<'_>) -> Result<Tz, SkillError> {

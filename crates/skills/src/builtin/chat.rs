@@ -15,7 +15,9 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::calendar::event;
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, under};
+use super::{
+    BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, under,
+};
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 
@@ -47,7 +49,7 @@ impl BuiltinSkill for ChatSkill {
         Resource::ChatPlatform
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::on_own_store_if(matches!(self, Self::Post))
     }
 

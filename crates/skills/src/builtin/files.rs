@@ -9,7 +9,7 @@ use adjutant_types::ours;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, under};
 use crate::{Approved, Failure, Output, SkillError, file_store};
 
 domain! {
@@ -25,7 +25,7 @@ impl BuiltinSkill for FileSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::Repeatable
     }
 

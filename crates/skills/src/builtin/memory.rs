@@ -19,7 +19,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, under};
 use crate::{Approved, Failure, Output, SkillError};
 use forgetting::{forget, mentioned, nothing_to_forget, to_forget};
 
@@ -47,7 +47,7 @@ impl BuiltinSkill for MemorySkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }
 

@@ -7,7 +7,7 @@
 //!
 //! - An effect on our own store is committed together with the end of the call's row. An effect on a server can be
 //!   repeated, because its UID is derived from the execution, or has phases (see `email::sending`).
-//! - An account on a server belongs to the owners: nobody else can use it, even if they may talk to the assistant.
+//! - An account is its people's: nobody else can use it, even if they may talk to the assistant.
 //! - Risk and preview are computed from the arguments and what they refer to, before anyone is asked. What was
 //!   approved is compared with what would be done.
 
@@ -35,6 +35,7 @@ mod contacts;
 mod email;
 mod files;
 mod memory;
+mod merged;
 mod notes;
 mod schedules;
 mod services;
@@ -62,8 +63,9 @@ use adjutant_store::{Batch, Store};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
-use adjutant_types::{Allowance, ErrorText, ExecutionId, FromCall, Taint, ours};
+use adjutant_types::{AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Taint, ours};
 
+use super::accounts::{CallAccounts, PersonAccounts};
 use super::risk::fenced;
 use super::{Approved, Failure, Output, Registry, Risk, SkillError};
 
@@ -73,8 +75,18 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// The resource that the skill works with.
     fn needs(&self) -> Resource;
 
-    /// The kind of effect that the skill has with these services.
-    fn effect(&self, services: &Services) -> Idempotency;
+    /// Whether its calls use accounts of mail, calendars or contacts.
+    fn uses_accounts(&self) -> bool {
+        self.needs().service().is_some()
+    }
+
+    /// The kind of effect that the skill has for somebody with these accounts.
+    fn effect(&self, accounts: &PersonAccounts) -> Idempotency;
+
+    /// The account that a call changes something with; none: our own store, or it changes nothing.
+    async fn account(&self, _call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+        Ok(None)
+    }
 
     /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
     fn action(&self) -> Option<ActionKind>;
@@ -82,6 +94,11 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// The targets of a call, for the check of [`adjutant_turn::trust`]. An effect that names nothing asks.
     async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(Vec::new())
+    }
+
+    /// Whether a call only makes something as it was before what was done last here.
+    async fn puts_back(&self, _call: &CallContext<'_>) -> Result<bool, Failure> {
+        Ok(false)
     }
 
     /// The narrowest rule that allows this call in advance; none if nothing does.
@@ -130,6 +147,18 @@ pub enum Resource {
     SearchEngine,
     /// The folder of the notes.
     Notes,
+}
+
+impl Resource {
+    /// What an account has to offer for it.
+    pub fn service(self) -> Option<AccountService> {
+        match self {
+            Self::Mail => Some(AccountService::Mail),
+            Self::Calendar => Some(AccountService::Calendar),
+            Self::Contacts => Some(AccountService::Contacts),
+            Self::Store | Self::ChatPlatform | Self::Internet | Self::SearchEngine | Self::Notes => None,
+        }
+    }
 }
 
 /// The kind of effect that a call has. It decides what is journalled before, and what a crash in the middle means.
@@ -187,8 +216,10 @@ impl Default for Preview {
 pub struct CallContext<'a> {
     /// The turn.
     pub ctx: &'a TurnContext,
-    /// The accounts.
+    /// The clients, and what is shared by all people.
     pub services: &'a Services,
+    /// The accounts that this call can use.
+    pub accounts: &'a CallAccounts,
     /// The skills that there are.
     pub registry: &'a Registry,
     pub execution: &'a ExecutionId,
@@ -217,7 +248,7 @@ impl<'a> CallContext<'a> {
     }
 
     /// A text argument, none if it is blank.
-    fn text(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         text(self.arguments, name)
     }
 
@@ -389,10 +420,10 @@ mod tests {
 
     #[test]
     fn a_definition_says_repeatable_of_what_may_be_made_again() {
-        let services = Services::without_accounts();
+        let accounts = PersonAccounts::default();
         for domain in DOMAINS {
             for skill in parse(domain.name, domain.toml, &super::names(true)).unwrap().skills {
-                match find(&skill.name).unwrap().effect(&services) {
+                match find(&skill.name).unwrap().effect(&accounts) {
                     Idempotency::Repeatable => assert!(skill.repeatable, "{}", skill.name),
                     Idempotency::Phased | Idempotency::Once => assert!(!skill.repeatable, "{}", skill.name),
                     Idempotency::OwnStore => {}

@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services, has_all_words, joined, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, has_all_words, joined, under};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -39,7 +39,7 @@ impl BuiltinSkill for ScheduleSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }
 

@@ -11,11 +11,11 @@ use adjutant_config::SearchConfig;
 use adjutant_files::{Folder, Reader};
 use adjutant_l10n as l10n;
 use adjutant_memory::vectors::Vectors;
-use adjutant_store::StoreError;
 use adjutant_turn::journal::TurnContext;
-use adjutant_types::ours;
+use adjutant_types::{AccountService, ours};
 
-use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
+use super::{Notes, Resource};
+use crate::accounts::{self, Accounts, Logins, SecretStore};
 use crate::handlers::HttpClient;
 use crate::handlers::mcp::McpServers;
 use crate::instructions::Instructions;
@@ -25,12 +25,12 @@ use crate::{ErrorKind, Failure, SkillError};
 /// The accounts, and whatever else the built-in skills use.
 #[derive(Default)]
 pub struct Services {
-    /// The mail account; without it mails are saved as files.
-    pub mail: Option<Mailbox>,
-    /// The calendar on a server; without it the store keeps one for each person.
-    pub calendar: Option<CalendarAccount>,
-    /// The contacts on a server; without it the store keeps them for each person.
-    pub contacts: Option<ContactsAccount>,
+    /// The accounts of people. Without one, mails are saved as files, and the store keeps events and contacts.
+    pub accounts: Arc<Accounts>,
+    /// What begins and ends logins at providers.
+    pub logins: Arc<Logins>,
+    /// The sealed tokens and passwords.
+    pub secrets: Arc<SecretStore>,
     /// The channels whose places can be read.
     pub rooms: BTreeMap<String, Arc<dyn Rooms>>,
     /// Asked whether a domain accepts mail; without one that isn't checked.
@@ -58,36 +58,19 @@ pub struct Services {
 }
 
 impl Services {
-    #[cfg(test)]
-    pub(super) fn without_accounts() -> Self {
-        Self::default()
-    }
-
-    /// Whether a resource is an account on a server.
-    pub(crate) fn is_account(&self, resource: Resource) -> bool {
-        match resource {
-            Resource::Mail => self.mail.is_some(),
-            Resource::Calendar => self.calendar.is_some(),
-            Resource::Contacts => self.contacts.is_some(),
-            Resource::Notes => self.notes.is_some(),
-            // A chat platform itself says who may read what.
-            Resource::Store | Resource::ChatPlatform | Resource::Internet | Resource::SearchEngine => false,
-        }
-    }
-
-    /// Whether an owner speaks, or somebody who sits at the machine.
-    pub(crate) async fn is_owner(&self, ctx: &TurnContext) -> Result<bool, StoreError> {
-        Ok(ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
-    }
-
-    /// An account on a server is for its owners, and for those who sit at the machine.
+    /// Refuses what is an owner's, or another person's.
     pub async fn check_access(&self, ctx: &TurnContext, resource: Resource) -> Result<(), Failure> {
-        if self.is_account(resource) { self.check_owner(ctx).await } else { Ok(()) }
+        match resource.service() {
+            Some(service) => Ok(self.accounts.of(ctx).await?.check(service)?),
+            None if resource == Resource::Notes && self.notes.is_some() => self.check_owner(ctx).await,
+            // A chat platform itself says who may read what.
+            None => Ok(()),
+        }
     }
 
     /// Refuses skills that use an owner's own keys to everybody but owners and people at the machine.
     pub async fn check_owner(&self, ctx: &TurnContext) -> Result<(), Failure> {
-        if self.is_owner(ctx).await? {
+        if accounts::is_owner(ctx).await? {
             return Ok(());
         }
         Err(SkillError::new(ErrorKind::Permission, ours!(l10n::accounts::only_owners)).into())
@@ -96,14 +79,18 @@ impl Services {
     /// The findings of `doctor` on each account, by section.
     pub async fn check(&self) -> Vec<(&'static str, Finding)> {
         let mut found = Vec::new();
-        if let Some(mail) = &self.mail {
-            found.extend(mail.check().await.into_iter().map(|finding| ("mail", finding)));
-        }
-        if let Some(calendar) = &self.calendar {
-            found.push(("calendar", calendar.check().await));
-        }
-        if let Some(contacts) = &self.contacts {
-            found.push(("contacts", contacts.check().await));
+        for service in AccountService::ALL {
+            let Some(account) = self.accounts.configured(*service) else { continue };
+            let name = service.as_str();
+            if let Some(mail) = &account.mail {
+                found.extend(mail.check().await.into_iter().map(|finding| (name, finding)));
+            }
+            if let Some(calendar) = &account.calendar {
+                found.push((name, calendar.check().await));
+            }
+            if let Some(contacts) = &account.contacts {
+                found.push((name, contacts.check().await));
+            }
         }
         if let Some(notes) = &self.notes {
             let fix = "set [notes] path to a folder that this user can read and write";

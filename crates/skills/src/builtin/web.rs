@@ -12,7 +12,7 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 use serde_json::json;
 
-use super::{BuiltinSkill, CallContext, Idempotency, Resource, Services};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource};
 use crate::handlers::http::{failed, lost, read, shorten};
 use crate::handlers::{HttpClient, host};
 use crate::{Approved, Failure, Output, SkillError};
@@ -36,7 +36,7 @@ impl BuiltinSkill for WebSkill {
         }
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::Repeatable
     }
 

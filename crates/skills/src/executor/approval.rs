@@ -3,14 +3,16 @@
 use adjutant_l10n::skills;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::inbox;
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns;
 use adjutant_turn::journal::{Limit, LimitReached, Suspend, fail_point};
 use adjutant_turn::trust::{ActionKind, ApprovalReason, OwnWords, Target};
 use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
+use adjutant_types::text::one_line;
 use adjutant_types::{
-    Allowance, Answer, Basis, ErrorText, ExecutionStatus, QuestionKind, QuestionState, Taint, ours,
+    Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
 
 use super::ActiveCall;
@@ -36,6 +38,11 @@ impl Approved {
         (row.status == ExecutionStatus::Running).then_some(Self(()))
     }
 
+    /// Of a call whose work had begun when the login of its account turned out to have ended: only then its row has a basis.
+    pub(super) fn begun_before_login(row: &ExecutionRow) -> Option<Self> {
+        row.basis.is_some().then_some(Self(()))
+    }
+
     /// Of a call that had begun when its server asked something.
     pub(super) fn already_running(asked: &Asked) -> Self {
         let _ = asked;
@@ -55,6 +62,8 @@ impl Approved {
     }
 }
 
+/// How much is told of what somebody wrote with a no, in characters.
+const ANSWER: usize = 200;
 /// In how many of their last messages a person may have mentioned somebody.
 const MENTIONED_IN: i64 = 40;
 
@@ -76,17 +85,26 @@ impl ActiveCall<'_> {
         if let Some(asked) = self.asked_by_server(skill, &question).await? {
             return self.resume_asked(skill, &question, asked).await;
         }
+        if let Some(account) = self.awaited_login(skill, &question).await? {
+            return self.resume_logged_in(skill, &account).await;
+        }
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
             return Err(rejected(match (question.state, &question.answer) {
                 (_, Some(Answer::Withdrawn)) => ours!(skills::withdrawn),
                 (QuestionState::Expired, _) => ours!(skills::expired),
-                _ => ours!(skills::rejected),
+                _ => match inbox::last_answer(&ctx.store, &ctx.turn.id, &ctx.turn.person.id).await? {
+                    Some(words) if words.contains(['?', '？']) || words.split_whitespace().count() > 3 => {
+                        ours!(skills::rejected_saying, Own(one_line(&words, ANSWER)))
+                    }
+                    _ => ours!(skills::rejected),
+                },
             }));
         };
         if let Some(limit) = self.postpone_if_at_limit().await? {
             return Ok(CallEnd::Suspended(Suspend::AtLimit(limit)));
         }
+        self.check_access(skill).await?;
         let now = self.preview(skill).await?;
         if now.text.is_some_and(|now| now != preview) {
             return Err(SkillError::params(ours!(skills::changed_since)).into());
@@ -134,7 +152,10 @@ impl ActiveCall<'_> {
         let mut batch = ctx.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(ctx.store.now());
-        executions::insert(&mut batch, &self.row, &ctx.turn.conversation.id);
+        match self.is_journalled {
+            true => executions::wait(&mut batch, &self.row.id),
+            false => executions::insert(&mut batch, &self.row, &ctx.turn.conversation.id),
+        }
         executions::wait(&mut batch, self.call.agent);
         let arguments = self.row.parameters.clone().unwrap_or_default();
         let rule = self.rule_on_offer(skill, reason.as_ref()).await?;

@@ -12,6 +12,7 @@ use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
 use serde_json::Value;
 
 use super::{ActiveCall, Executor, implementation, wishes};
+use crate::accounts::CallAccounts;
 use crate::builtin::{self, BuiltinSkill, CallContext};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
@@ -74,7 +75,7 @@ impl ActiveCall<'_> {
     pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>, Failure> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
-                let context = self.context(builtin.effect(&self.executor.services), false);
+                let context = self.context(self.effect(skill), false);
                 builtin.allowance(&context).await
             }
             None => Ok(kind(skill).map(|_| Allowance::Call {
@@ -117,7 +118,24 @@ impl ActiveCall<'_> {
             return Ok(Judgement::Run(Basis::Policy));
         }
         let max = self.ctx.limits.budget.limits.recipients_per_turn as usize;
-        self.judge_tainted(&action, (reached, max)).await
+        let judged = self.judge_tainted(&action, (reached, max)).await?;
+        if matches!(judged, Judgement::Ask(_)) && self.puts_back(skill).await? {
+            // Where to is no choice of whoever wrote what the turn has read.
+            let undo = Action { kind: ActionKind::Undo, targets: Vec::new() };
+            if let Judgement::Run(basis) = self.judge_tainted(&undo, (0, max)).await? {
+                return Ok(Judgement::Run(basis));
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Whether a wish to undo may ask for the call, and it does no more than that.
+    async fn puts_back(&self, skill: &Skill) -> Result<bool, Failure> {
+        let has_wishes = self.executor.intent.is_some() && self.ctx.trust.workflow.is_empty();
+        match implementation(skill).filter(|_| has_wishes) {
+            Some(builtin) => builtin.puts_back(&self.context(self.effect(skill), false)).await,
+            None => Ok(false),
+        }
     }
 
     /// Applies the table to an effect in a tainted turn.
@@ -151,8 +169,9 @@ impl ActiveCall<'_> {
         };
         let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
         let arguments = &arguments.unwrap_or_default();
-        let context = self.context(builtin.effect(&self.executor.services), false);
-        let mut targets = match builtin.targets(&CallContext { arguments, ..context }).await {
+        let context = self.context(builtin.effect(self.accounts.all()), false);
+        let accounts = &CallAccounts::journalled(self.accounts.all().clone(), row.account.clone());
+        let mut targets = match builtin.targets(&CallContext { arguments, accounts, ..context }).await {
             Ok(targets) => targets,
             Err(Failure::Skill(_)) => Vec::new(),
             Err(failure) => return Err(failure),
@@ -169,7 +188,7 @@ impl ActiveCall<'_> {
     pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target], Failure> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
-                let context = self.context(builtin.effect(&self.executor.services), false);
+                let context = self.context(self.effect(skill), false);
                 builtin.targets(&context).await
             }
             None => Ok(service_targets(skill, self.call.arguments)),

@@ -8,19 +8,21 @@ use adjutant_store::StoreError;
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
-use adjutant_types::{AccessLevel, FromCall, FromConfig, ours};
+use adjutant_types::{AccessLevel, AccountService, FromCall, FromConfig, ours};
 
 use super::{ActiveCall, Executor, implementation};
-use crate::builtin::{Idempotency, Services};
+use crate::accounts::{self, PersonAccounts};
+use crate::builtin::{Idempotency, Resource};
 use crate::call::Call;
+use crate::registry::View;
 use crate::{ErrorKind, Registry, Skill, SkillError, by_itself};
 
-/// How far a skill's effects reach with these accounts.
-pub fn reach(services: &Services, skill: &Skill) -> AccessLevel {
+/// How far a skill's effects reach for somebody with these accounts.
+pub fn reach(accounts: &PersonAccounts, skill: &Skill) -> AccessLevel {
     match implementation(skill) {
         Some(builtin) => match builtin.action() {
             None | Some(ActionKind::PageOpen | ActionKind::WebSearch) => AccessLevel::Read,
-            Some(_) if builtin.effect(services) == Idempotency::OwnStore => AccessLevel::Own,
+            Some(_) if builtin.effect(accounts) == Idempotency::OwnStore => AccessLevel::Own,
             Some(_) => AccessLevel::Any,
         },
         None if skill.only_reads() => AccessLevel::Read,
@@ -28,18 +30,29 @@ pub fn reach(services: &Services, skill: &Skill) -> AccessLevel {
     }
 }
 
-/// The skills that an agent of an owner, or of somebody else, can be given, each with how far its effects reach. Workflows are dispatched, not given.
-pub fn offered(registry: &Registry, services: &Services, is_owner: bool) -> BTreeMap<String, AccessLevel> {
+/// The skills that an agent of somebody with these accounts can be given, each with how far its effects reach. Workflows
+/// are dispatched, not given.
+pub fn offered(
+    registry: &Registry,
+    accounts: &PersonAccounts,
+    is_owner: bool,
+) -> BTreeMap<String, AccessLevel> {
     let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-    let usable =
-        skills.filter(|skill| skill.workflow().is_none() && (is_owner || !is_owners(services, skill)));
-    usable.map(|skill| (skill.name.clone(), reach(services, skill))).collect()
+    let is_hidden = |skill: &Skill| (is_owners(skill) && !is_owner) || needs_hidden(accounts, skill);
+    let usable = skills.filter(|skill| skill.workflow().is_none() && !is_hidden(skill));
+    usable.map(|skill| (skill.name.clone(), reach(accounts, skill))).collect()
 }
 
-/// Whether a skill works with an owner's account, keys or login.
-fn is_owners(services: &Services, skill: &Skill) -> bool {
+/// Whether a skill works with an owner's keys, login or notes.
+fn is_owners(skill: &Skill) -> bool {
     let needs = implementation(skill).map(|builtin| builtin.needs());
-    skill.is_owners() || needs.is_some_and(|needs| services.is_account(needs))
+    skill.is_owners() || needs == Some(Resource::Notes)
+}
+
+/// Whether a skill needs an account that others have.
+fn needs_hidden(accounts: &PersonAccounts, skill: &Skill) -> bool {
+    let service = implementation(skill).and_then(|builtin| builtin.needs().service());
+    service.is_some_and(|service| accounts.hides(service))
 }
 
 impl Executor {
@@ -49,11 +62,14 @@ impl Executor {
         ctx: &TurnContext,
         registry: &Arc<Registry>,
     ) -> Result<Arc<Registry>, StoreError> {
-        let is_owners = |skill: &Skill| is_owners(&self.services, skill);
-        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-        let listed = match !skills.any(|skill| is_owners(skill)) || self.services.is_owner(ctx).await? {
+        let accounts = self.services.accounts.of(ctx).await?;
+        let hides_owners = !self.may_use_owners(ctx, registry).await?;
+        let hidden = AccountService::ALL.iter().copied().filter(|service| accounts.hides(*service)).collect();
+        let view = View { hides_owners, hidden, has_several: accounts.has_several() };
+        let is_hidden = |skill: &Skill| (hides_owners && is_owners(skill)) || needs_hidden(&accounts, skill);
+        let listed = match view == View::default() {
             true => registry.clone(),
-            false => registry.for_others(is_owners),
+            false => registry.view(view, |skill| !is_hidden(skill)),
         };
         Ok(match ctx.turn.room.skills {
             Some(_) => listed.only(|skill| ctx.turn.room.allows(&skill.name)),
@@ -67,12 +83,16 @@ impl Executor {
         ctx: &TurnContext,
         registry: &Registry,
     ) -> Result<BTreeMap<String, AccessLevel>, StoreError> {
-        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-        let is_alike = !skills.any(|skill| is_owners(&self.services, skill));
-        let is_owner = is_alike || self.services.is_owner(ctx).await?;
-        let mut offered = offered(registry, &self.services, is_owner);
+        let accounts = self.services.accounts.of(ctx).await?;
+        let mut offered = offered(registry, &accounts, self.may_use_owners(ctx, registry).await?);
         offered.retain(|name, _| ctx.turn.room.allows(name));
         Ok(offered)
+    }
+
+    /// Whether this turn's person may use what is an owner's; true if nothing is.
+    async fn may_use_owners(&self, ctx: &TurnContext, registry: &Registry) -> Result<bool, StoreError> {
+        let mut skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        Ok(!skills.any(|skill| is_owners(skill)) || accounts::is_owner(ctx).await?)
     }
 }
 
@@ -89,7 +109,7 @@ impl ActiveCall<'_> {
         }
         let missing = || SkillError::not_found(ours!(skills::gone, FromConfig(name)));
         let skill = self.registry.get(name).ok_or_else(missing)?;
-        if !grant.covers(name, reach(&self.executor.services, skill)) {
+        if !grant.covers(name, reach(self.accounts.all(), skill)) {
             let effects = wording::roles::effects(grant.effects);
             let message = ours!(skills::beyond_role, FromConfig(name), FromConfig(effects));
             return Err(SkillError::new(ErrorKind::Permission, message));

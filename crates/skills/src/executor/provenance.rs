@@ -1,5 +1,7 @@
 //! Where the text of a result came from, and whether what was made is the person's own.
 
+use std::sync::Arc;
+
 use adjutant_l10n as l10n;
 use adjutant_store::{Batch, StoreError, taints};
 use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
@@ -13,7 +15,7 @@ use crate::{Output, Skill, sources};
 /// The domains whose things a person keeps, with their ids in `data`.
 const STORED: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
 /// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
-const WORDLESS: [&str; 17] = [
+const WORDLESS: [&str; 18] = [
     "id",
     "due",
     "start",
@@ -28,6 +30,7 @@ const WORDLESS: [&str; 17] = [
     "kind",
     "priority",
     "calendar",
+    "account",
     "state",
     "all",
     "topic",
@@ -56,8 +59,8 @@ impl ActiveCall<'_> {
         Ok(taint)
     }
 
-    /// Marks what a call in a tainted turn has made, unless each of its texts is the person's own: a piece of what they
-    /// typed, or what the clean room read in it.
+    /// Marks what a call in a tainted turn has made, unless each of its texts is the person's own: words of theirs as they
+    /// typed them, or what the clean room read in them.
     pub(super) async fn mark_stored(
         &self,
         skill: &Skill,
@@ -100,7 +103,11 @@ impl ActiveCall<'_> {
     fn is_own(&self, words: &OwnWords, text: &str) -> bool {
         let name = &self.ctx.turn.person.name;
         let wished = self.ctx.trust.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();
-        words.hold(text) || wished.iter().any(|wish| say_the_same(text, &wish.text, name))
+        // A memory, or what is said again and again, must not have lost a "not".
+        let is_listed = |skill: &Arc<Skill>| matches!(domain(skill), "tasks" | "calendar");
+        words.hold(text)
+            || (words.hold_content(text) && self.registry.get(self.call.skill).is_some_and(is_listed))
+            || wished.iter().any(|wish| say_the_same(text, &wish.text, name))
     }
 }
 

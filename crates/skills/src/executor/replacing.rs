@@ -39,7 +39,8 @@ impl Executor {
         let replacement = match &existing {
             Some(row) => Replacement::begun(row),
             None => match self.replacement(ctx, registry, call).await {
-                Ok(replacement) => replacement,
+                Ok(Some(replacement)) => replacement,
+                Ok(None) => return self.make(ctx, registry, call, None).await,
                 Err(Failure::Skill(error)) => return self.refuse(ctx, registry, call, error).await,
                 Err(Failure::Store(error)) => return Err(error),
             },
@@ -51,15 +52,19 @@ impl Executor {
         self.make(ctx, registry, &call, existing).await
     }
 
+    /// The call that is to be made; none of a plan, which the skill itself has made anew.
     async fn replacement(
         &self,
         ctx: &TurnContext,
         registry: &Registry,
         call: &Call<'_>,
-    ) -> Result<Replacement, Failure> {
+    ) -> Result<Option<Replacement>, Failure> {
         ActiveCall::new(self, ctx, registry, call, None).granted()?;
         let question = QuestionId::from(call.arguments["question"].as_str().unwrap_or_default());
         let withdrawal = Withdrawal::of(ctx, &question).await?;
+        if matches!(withdrawal.question.kind, QuestionKind::Plan { .. }) {
+            return Ok(None);
+        }
         let is_approval = matches!(withdrawal.question.kind, QuestionKind::Approval { .. });
         let Some(waiting) = withdrawal.waits.filter(|_| is_approval) else {
             return Err(SkillError::params(ours!(l10n::assistant::no_call)).into());
@@ -70,8 +75,12 @@ impl Executor {
             arguments.extend(changes.clone());
             arguments.retain(|_, value| !value.is_null());
         }
+        // What was misread as a change may be a yes, and only the person gives that.
+        if replacement.arguments == Replacement::begun(&waiting).arguments {
+            return Err(SkillError::params(ours!(l10n::assistant::nothing_changes)).into());
+        }
         replacement.taint.add(&call.taint);
-        Ok(Replacement { replaces: Some(question), ..replacement })
+        Ok(Some(Replacement { replaces: Some(question), ..replacement }))
     }
 }
 

@@ -16,7 +16,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_store::{StoreError, executions, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
-use adjutant_types::{PromptText, QuestionKind};
+use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, QuestionKind};
 use serde_json::Value;
 
 use super::approval_policy::{handler_in, kind};
@@ -37,13 +37,16 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     contact.change, memory.save, memory.forget, schedule.create (again and again), schedule.change, schedule.delete, \
     note.write, post.send, page.open, web.search, undo, workflow.run, tool.use (a service). \
     count: a number, or \"each\" for all, every, them. targets: who gets it, or what is changed, deleted or used, each in \
-    their words without articles, or a label of what they were shown; for schedule.create the time as a cron pattern. text: \
-    the title or text of what is made, in their words and language; keep every \"not\". An earlier message counts only if \
-    the last one refers to it.";
+    their words without articles, for a pronoun the name from an earlier message, or a label of what they were shown; for \
+    schedule.create the time as a cron pattern. text: the title or text of what is made, in their words and language; \
+    keep every \"not\". An earlier message counts only if the last one refers to it.";
 
 /// What right after a question follows the kind of effect that it was about.
 const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
     \"same\" if everybody and everything it is for stays, and \"other NAME\" for another one of that name. A no is none.";
+
+/// The same of the kinds of effects that wait for that one.
+const BEHIND: &str = "With that wish, they are wished for, too, as the message before it says.";
 
 /// The wishes of this turn's person, read once.
 pub(super) async fn of<'s>(
@@ -91,8 +94,14 @@ async fn ask_and_store(
 }
 
 async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
-    let asked = asked_about(ctx, registry).await?.and_then(|(_, _, skill)| kind(skill));
-    let text = request_text(ctx.words().await?, &shown(ctx, registry).await?, asked);
+    let asked = match asked_about(ctx, registry).await? {
+        Some((question, _, skill)) => {
+            let rows = executions::of_turn(&ctx.store, &question.turn_id).await?;
+            kind(skill).map(|kind| (kind, behind(registry, &rows)))
+        }
+        None => None,
+    };
+    let text = request_text(ctx.words().await?, &shown(ctx, registry).await?, asked.as_ref());
     let request = Request {
         messages: vec![
             Message::new(Role::System, INSTRUCTIONS),
@@ -136,14 +145,33 @@ pub(super) async fn asked_about<'r>(
     Ok(found)
 }
 
+/// The kinds of effects of a turn that wait for another one, or did when the turn was withdrawn.
+fn behind(registry: &Registry, rows: &[ExecutionRow]) -> Vec<ActionKind> {
+    use ExecutionStatus::{Cancelled, Pending};
+    let is_pending = |row: &&ExecutionRow| {
+        let has_not_begun = matches!(row.status, Pending | Cancelled) && row.started_at.is_none();
+        row.kind == ExecutionKind::Agent && has_not_begun
+    };
+    let kind_of = |row: &ExecutionRow| {
+        let task: Value = serde_json::from_str(row.task.as_deref()?).ok()?;
+        let waits = task["depends_on"].as_array().is_some_and(|needed| !needed.is_empty());
+        kind(registry.get(task["skills"][0].as_str().filter(|_| waits)?)?)
+    };
+    rows.iter().filter(is_pending).filter_map(kind_of).collect()
+}
+
 /// The person's words, as JSON texts, so that none of them can end its line.
-fn request_text(words: &OwnWords, shown: &Shown, asked: Option<ActionKind>) -> String {
+fn request_text(words: &OwnWords, shown: &Shown, asked: Option<&(ActionKind, Vec<ActionKind>)>) -> String {
     let mut text = match shown.labels() {
         labels if labels.is_empty() => "They were shown nothing.".to_owned(),
         labels => format!("They were shown: {labels}."),
     };
-    if let Some(kind) = asked {
+    if let Some((kind, behind)) = asked {
         text.push_str(&format!("\nThey were asked: {kind}. {CHANGE}"));
+        let behind: Vec<&str> = behind.iter().map(|kind| kind.as_str()).collect();
+        if !behind.is_empty() {
+            text.push_str(&format!(" Behind it waits: {}. {BEHIND}", behind.join(", ")));
+        }
     }
     let messages: Vec<&str> = words.messages().collect();
     let [now, earlier @ ..] = messages.as_slice() else { return text };

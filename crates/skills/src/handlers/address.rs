@@ -103,7 +103,7 @@ impl Resolve for PublicOnly {
 }
 
 /// Whether an address belongs to the public internet.
-fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
         IpAddr::V6(v6) => is_public_v6(v6),

@@ -13,8 +13,8 @@ pub(crate) mod transfer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use address::HttpClient;
 pub(crate) use address::host;
+pub use address::{HttpClient, is_public};
 use futures::future::join_all;
 
 use super::{Handler, Registry, Skill, SkillError};

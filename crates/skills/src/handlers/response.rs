@@ -62,7 +62,7 @@ fn read_shape(table: Table, arguments: &[Argument], problems: &mut Problems<'_>)
         return Some(Shape::Pointer(text.to_owned()));
     }
     let mut allowed = arguments.to_vec();
-    allowed.push(Argument { name: "response".to_owned(), required: true, kind: String::new() });
+    allowed.push(Argument { name: "response".to_owned(), required: true, ..Argument::default() });
     Template::new(text, Place::Text, &allowed)
         .map(Shape::Template)
         .map_err(|error| problems.add(table.place("result"), format!("`result`: {error}")))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_config::OAuthConfig;
 use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::endpoint::{EndpointResponse, Refusal, Reply};
-use super::{Account, Place};
+use super::{Login, Place};
 use crate::{ErrorKind, SkillError};
 
 /// How long the person has.
@@ -23,22 +24,30 @@ const MAX_LENGTH: usize = 16 * 1024;
 
 /// A login that waits for its browser.
 pub struct CodeLogin {
-    account: Arc<Account>,
+    login: Arc<Login>,
     listener: TcpListener,
     redirect: Url,
-    state: String,
-    verifier: String,
-    page: Url,
+    request: CodeRequest,
     /// The only service that may send the browser back, and whether it says that it did (RFC 9207).
     issuer: Option<(String, bool)>,
 }
 
+/// A request for a code (RFC 6749, section 4.1.1, and RFC 7636).
+pub(crate) struct CodeRequest {
+    /// The address for the person's browser.
+    pub(crate) page: Url,
+    /// It comes back with the code.
+    pub(crate) state: String,
+    /// The proof that the code is ours.
+    pub(crate) verifier: String,
+}
+
 /// The fields of the address that the browser comes back to.
-struct Brought {
-    state: Option<String>,
+pub(crate) struct Brought {
+    pub(crate) state: Option<String>,
     issuer: Option<String>,
-    code: Option<String>,
-    refusal: Option<Refusal>,
+    pub(crate) code: Option<String>,
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// A port of this machine that the browser comes back to.
@@ -79,28 +88,35 @@ fn wrong(place: &Place) -> SkillError {
     SkillError::params(format!("an address in {} is wrong", place.section))
 }
 
-impl CodeLogin {
-    pub(super) fn begin(account: Arc<Account>, listener: Listener) -> Result<Self, SkillError> {
-        let Listener { listener, redirect } = listener;
-        let Some(page) = &account.config.auth_url else {
-            let Place { section, login } = &account.place;
-            let message = format!("{section} has no `auth_url`; use `{login} --device`");
-            return Err(SkillError::params(message));
-        };
-        let mut page = Url::parse(page).map_err(|_| wrong(&account.place))?;
+impl CodeRequest {
+    pub(crate) fn new(config: &OAuthConfig, redirect: &str) -> Result<Self, SkillError> {
+        let wrong = |_| SkillError::params("the address of the login page is wrong");
+        let mut page = Url::parse(config.auth_url.as_deref().unwrap_or_default()).map_err(wrong)?;
         let (state, verifier) = (random()?, random()?);
-        let config = &account.config;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         let mut query = page.query_pairs_mut();
         query.append_pair("response_type", "code").append_pair("client_id", &config.client_id);
-        query.append_pair("redirect_uri", redirect.as_str()).append_pair("state", &state);
+        query.append_pair("redirect_uri", redirect).append_pair("state", &state);
         query.append_pair("code_challenge", &challenge).append_pair("code_challenge_method", "S256");
         if !config.scopes.is_empty() {
             query.append_pair("scope", &config.scopes.join(" "));
         }
         query.extend_pairs(&config.params);
         drop(query);
-        Ok(Self { account, listener, redirect, state, verifier, page, issuer: None })
+        Ok(Self { page, state, verifier })
+    }
+}
+
+impl CodeLogin {
+    pub(super) fn begin(login: Arc<Login>, listener: Listener) -> Result<Self, SkillError> {
+        let Listener { listener, redirect } = listener;
+        if login.config.auth_url.is_none() {
+            let Place { section, login } = &login.place;
+            let message = format!("{section} has no `auth_url`; use `{login} --device`");
+            return Err(SkillError::params(message));
+        }
+        let request = CodeRequest::new(&login.config, redirect.as_str()).map_err(|_| wrong(&login.place))?;
+        Ok(Self { login, listener, redirect, request, issuer: None })
     }
 
     /// The same, where only this service may send the browser back. `names_itself` if it always says that it did.
@@ -110,7 +126,7 @@ impl CodeLogin {
 
     /// The address for the person's browser.
     pub fn page(&self) -> &str {
-        self.page.as_str()
+        self.request.page.as_str()
     }
 
     /// Waits for the browser, or for the address that a browser elsewhere ended at; then fetches and keeps the tokens.
@@ -153,7 +169,7 @@ impl CodeLogin {
     async fn exchange(&self, address: &Url) -> Result<(), SkillError> {
         let brought = Brought::of(address);
         let auth = |message: ErrorText| SkillError::new(ErrorKind::Auth, message);
-        if brought.state.as_ref() != Some(&self.state) {
+        if brought.state.as_ref() != Some(&self.request.state) {
             let message = "that answer belongs to another login (its state is wrong), so nothing was kept.";
             return Err(auth(ours!(
                 "{} {}, and use its newest address alone",
@@ -177,7 +193,7 @@ impl CodeLogin {
                         FromConfig(self.again())
                     )
                 }
-                _ => self.account.refused(&refusal),
+                _ => self.login.refused(&refusal),
             };
             return Err(auth(message));
         }
@@ -188,19 +204,19 @@ impl CodeLogin {
             ("grant_type", "authorization_code"),
             ("code", &code),
             ("redirect_uri", self.redirect.as_str()),
-            ("code_verifier", &self.verifier),
+            ("code_verifier", &self.request.verifier),
         ];
-        let account = &self.account;
-        let reply = account.ask(&account.config.token_url, &form).await?;
-        account.store_tokens(account.granted(reply)?)
+        let login = &self.login;
+        let reply = login.ask(&login.config.token_url, &form).await?;
+        login.store_tokens(login.granted(reply)?).await
     }
 
     fn again(&self) -> String {
-        format!("Run `{}` again.", self.account.place.login)
+        format!("Run `{}` again.", self.login.place.login)
     }
 }
 
-impl Account {
+impl Login {
     /// The reply with the tokens, or why there is none.
     pub(super) fn granted(&self, answer: EndpointResponse) -> Result<Reply, SkillError> {
         match answer {
@@ -208,16 +224,10 @@ impl Account {
             EndpointResponse::Error(refusal) => Err(SkillError::new(ErrorKind::Auth, self.refused(&refusal))),
         }
     }
-
-    /// Stores the tokens of a login.
-    pub(super) fn store_tokens(&self, reply: Reply) -> Result<(), SkillError> {
-        let tokens = self.tokens(reply, None)?;
-        self.vault.write(&tokens)
-    }
 }
 
 impl Brought {
-    fn of(address: &Url) -> Self {
+    pub(crate) fn of(address: &Url) -> Self {
         let field = |name: &str| {
             let mut pairs = address.query_pairs();
             pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
@@ -233,7 +243,7 @@ impl Brought {
 }
 
 /// 256 random bits as text.
-fn random() -> Result<String, SkillError> {
+pub(crate) fn random() -> Result<String, SkillError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| SkillError::tool(format!("there is no randomness: {error}")))?;

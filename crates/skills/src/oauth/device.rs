@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Account;
+use super::Login;
 use super::endpoint::EndpointResponse;
 use crate::{ErrorKind, SkillError};
 
@@ -15,7 +15,7 @@ const LIFETIME: i64 = 600;
 
 /// A login that waits for the person.
 pub struct DeviceLogin {
-    account: Arc<Account>,
+    login: Arc<Login>,
     device_code: String,
     /// The code that the person types.
     pub user_code: String,
@@ -27,30 +27,30 @@ pub struct DeviceLogin {
 
 /// The next step after an answer that is no token yet.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+pub(crate) enum Next {
     Ask,
     AskLessOften,
     GiveUp,
 }
 
 impl DeviceLogin {
-    pub(super) async fn begin(account: Arc<Account>) -> Result<Self, SkillError> {
-        let config = &account.config;
+    pub(super) async fn begin(login: Arc<Login>) -> Result<Self, SkillError> {
+        let config = &login.config;
         let Some(address) = &config.device_url else {
-            let message = format!("{} has no `device_url`; leave out --device", account.place.section);
+            let message = format!("{} has no `device_url`; leave out --device", login.place.section);
             return Err(SkillError::params(message));
         };
         let scopes = config.scopes.join(" ");
         let form: &[(&str, &str)] = if scopes.is_empty() { &[] } else { &[("scope", &scopes)] };
-        let reply = account.granted(account.ask(address, form).await?)?;
+        let reply = login.granted(login.ask(address, form).await?)?;
         let (Some(device_code), Some(user_code), Some(page)) =
             (reply.device_code, reply.user_code, reply.verification_uri)
         else {
-            return Err(SkillError::tool(format!("the service of {} gave no code", account.place.section)));
+            return Err(SkillError::tool(format!("the service of {} gave no code", login.place.section)));
         };
         let interval = reply.interval.unwrap_or(INTERVAL);
         let lifetime = Duration::from_secs(reply.expires_in.unwrap_or(LIFETIME).unsigned_abs().min(3600));
-        Ok(Self { account, device_code, user_code, page, interval, lifetime })
+        Ok(Self { login, device_code, user_code, page, interval, lifetime })
     }
 
     /// Waits until the person has typed the code; then keeps the tokens.
@@ -60,7 +60,7 @@ impl DeviceLogin {
     }
 
     async fn ask(&self) -> Result<(), SkillError> {
-        let account = &self.account;
+        let login = &self.login;
         let form = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
             ("device_code", self.device_code.as_str()),
@@ -68,8 +68,8 @@ impl DeviceLogin {
         let mut interval = self.interval;
         loop {
             tokio::time::sleep(Duration::from_secs(interval)).await;
-            let refusal = match account.ask(&account.config.token_url, &form).await {
-                Ok(EndpointResponse::Success(reply)) => return account.store_tokens(reply),
+            let refusal = match login.ask(&login.config.token_url, &form).await {
+                Ok(EndpointResponse::Success(reply)) => return login.store_tokens(reply).await,
                 Ok(EndpointResponse::Error(refusal)) => refusal,
                 // The service may be there again the next time; the code ends at some time.
                 Err(error) if matches!(error.kind, ErrorKind::Network | ErrorKind::Timeout) => continue,
@@ -79,7 +79,7 @@ impl DeviceLogin {
                 Next::Ask => {}
                 Next::AskLessOften => interval += SLOWER,
                 Next::GiveUp if refusal.error == "expired_token" => return Err(self.too_late()),
-                Next::GiveUp => return Err(SkillError::new(ErrorKind::Auth, account.refused(&refusal))),
+                Next::GiveUp => return Err(SkillError::new(ErrorKind::Auth, login.refused(&refusal))),
             }
         }
     }
@@ -87,13 +87,14 @@ impl DeviceLogin {
     fn too_late(&self) -> SkillError {
         let message = format!(
             "the code has expired, so nothing was kept. Run `{} --device` again.",
-            self.account.place.login
+            self.login.place.login
         );
         SkillError::new(ErrorKind::Timeout, message)
     }
 }
 
-fn next(error: &str) -> Next {
+/// What follows from a refusal.
+pub(crate) fn next(error: &str) -> Next {
     match error {
         "authorization_pending" => Next::Ask,
         "slow_down" => Next::AskLessOften,

@@ -1,46 +1,48 @@
 //! Logins at services by OAuth 2.0, of which skills and MCP servers get the tokens.
 //!
 //! - An owner logs in once (`adjutant oauth login`); from then on the tokens are renewed when they are due.
-//! - Tokens are in files that only our user can read. No log, error or trace shows one.
-//! - The file is the truth, and who renews locks it: a service that gives out a new refresh token each time would
-//!   otherwise lock out whichever process comes second.
+//! - Tokens are sealed in the store. No log, error or trace shows one.
+//! - The row is the truth, and who renews locks it: a service that gives out a new refresh token each time would
+//!   otherwise lock out whichever instance comes second.
 
 mod code;
 mod device;
 mod discovery;
 mod endpoint;
-mod file;
 mod server;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use adjutant_config::{Config, OAuthConfig, Secret};
 use adjutant_l10n::logins;
-use adjutant_types::clock::{SharedClock, SystemClock};
-use adjutant_types::{ErrorText, FromConfig, FromOutside, ours};
+use adjutant_store::Store;
+use adjutant_types::{AccountId, ErrorText, FromConfig, FromOutside, ProviderKind, ours};
 
+use super::accounts::{SecretStore, SecretsError};
 use super::handlers::HttpClient;
 use super::{ErrorKind, SkillError};
 
 pub use self::code::CodeLogin;
 use self::code::Listener;
+pub(crate) use self::code::{Brought, CodeRequest, random};
 pub use self::device::DeviceLogin;
-use self::endpoint::{EndpointResponse, Refusal, Reply};
-use self::file::{Tokens, Vault};
+pub(crate) use self::device::{Next, next};
+pub(crate) use self::endpoint::{EndpointResponse, Refusal, Reply, ask};
 use self::server::{ServerLogin, Service};
-
-/// A token that ends within this time is renewed first.
-const EARLY: Duration = Duration::from_mins(1);
+pub(crate) use self::tokens::{NoTokens, Tokens};
 
 /// The configured logins.
 #[derive(Default)]
 pub struct OAuth {
-    accounts: BTreeMap<String, Arc<Account>>,
+    logins: BTreeMap<String, Arc<Login>>,
     /// The logins at MCP servers that ask for a login.
     servers: BTreeMap<String, ServerLogin>,
+    secrets: Arc<SecretStore>,
+    /// Where earlier versions kept tokens.
+    folder: PathBuf,
 }
 
 /// Where a login is configured, such as `[oauth.google]`, and the command that logs in.
@@ -50,15 +52,18 @@ struct Place {
     login: String,
 }
 
-/// One login.
-struct Account {
+/// One login: who we are at the service, and where its tokens are.
+pub(crate) struct Login {
     place: Place,
     config: OAuthConfig,
-    vault: Vault,
+    /// Of its secret.
+    name: String,
+    secrets: Arc<SecretStore>,
     http: HttpClient,
-    clock: SharedClock,
     /// The data stored with the tokens of a login at an MCP server.
     service: Option<Service>,
+    /// The account of a person that it opens.
+    account: Option<AccountId>,
 }
 
 /// How a login stands.
@@ -73,73 +78,82 @@ pub enum LoginState {
         /// Until when they are good if they can't be renewed, in milliseconds.
         until: Option<i64>,
     },
-    /// The file can't be read, and why.
+    /// What is stored can't be read, and why.
     Broken(String),
 }
 
 impl std::fmt::Debug for OAuth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.accounts.keys()).finish()
+        f.debug_list().entries(self.logins.keys()).finish()
     }
 }
 
 impl OAuth {
-    /// The logins of a configuration.
+    /// The logins of a configuration. Nobody is logged in until the store is attached.
     pub fn new(config: &Config) -> Self {
-        let clock: SharedClock = Arc::new(SystemClock);
-        let folder = config.data_dir.join("oauth");
-        let servers = server::of(config, &folder, &clock);
-        Self { servers, ..Self::with(&config.oauth, folder, &clock) }
+        let secrets = Arc::new(SecretStore::new(config));
+        let servers = server::of(config, &secrets);
+        Self { servers, folder: config.data_dir.join("oauth"), ..Self::with(&config.oauth, secrets) }
     }
 
-    /// These logins, with their tokens in this folder.
-    pub fn with(configs: &BTreeMap<String, OAuthConfig>, folder: PathBuf, clock: &SharedClock) -> Self {
-        let account = |(name, config): (&String, &OAuthConfig)| {
+    /// These logins, with their tokens among these secrets.
+    pub fn with(configs: &BTreeMap<String, OAuthConfig>, secrets: Arc<SecretStore>) -> Self {
+        let login = |(name, config): (&String, &OAuthConfig)| {
             let place =
                 Place { section: format!("[oauth.{name}]"), login: format!("adjutant oauth login {name}") };
-            let account = Account {
-                config: config.clone(),
-                vault: Vault::new(&folder, name, place.clone()),
-                place,
-                http: HttpClient::new(),
-                clock: Arc::clone(clock),
-                service: None,
-            };
-            (name.clone(), Arc::new(account))
+            (name.clone(), Arc::new(Login::new(place, config.clone(), format!("oauth/{name}"), &secrets)))
         };
-        Self { accounts: configs.iter().map(account).collect(), servers: BTreeMap::new() }
+        let logins = configs.iter().map(login).collect();
+        Self { logins, secrets, ..Self::default() }
+    }
+
+    /// From now on the tokens are in this store.
+    pub fn attach(&self, store: &Store) {
+        self.secrets.attach(store);
+    }
+
+    /// Takes over the tokens that earlier versions kept in files.
+    ///
+    /// # Errors
+    /// If they can't be sealed.
+    pub async fn take_over(&self) -> Result<(), SecretsError> {
+        self.secrets.take_over(&self.folder).await
     }
 
     /// Each login, and how it stands.
-    pub fn states(&self) -> Vec<(&str, LoginState)> {
-        self.accounts.iter().map(|(name, account)| (name.as_str(), account.vault.state())).collect()
+    pub async fn states(&self) -> Vec<(&str, LoginState)> {
+        let mut states = Vec::new();
+        for (name, login) in &self.logins {
+            states.push((name.as_str(), login.state().await));
+        }
+        states
     }
 
     /// The token to send, renewed if it is due.
     pub async fn token(&self, name: &str) -> Result<Secret, SkillError> {
-        self.account(name)?.token(None).await
+        self.login(name)?.sendable(None).await
     }
 
     /// Another token than this one, which the service has rejected.
     pub async fn renewed(&self, name: &str, rejected: &Secret) -> Result<Secret, SkillError> {
-        self.account(name)?.token(Some(rejected)).await
+        self.login(name)?.sendable(Some(rejected)).await
     }
 
     /// Forgets the tokens. Returns whether there were any.
-    pub fn log_out(&self, name: &str) -> Result<bool, SkillError> {
-        self.account(name)?.vault.remove()
+    pub async fn log_out(&self, name: &str) -> Result<bool, SkillError> {
+        self.login(name)?.forget().await
     }
 
     /// Begins a login in a browser.
     pub async fn log_in(&self, name: &str) -> Result<CodeLogin, SkillError> {
-        let account = Arc::clone(self.account(name)?);
-        let listener = Listener::open(account.config.redirect.as_deref(), &account.place).await?;
-        CodeLogin::begin(account, listener)
+        let login = Arc::clone(self.login(name)?);
+        let listener = Listener::open(login.config.redirect.as_deref(), &login.place).await?;
+        CodeLogin::begin(login, listener)
     }
 
     /// How the login at an MCP server stands; none if the server takes none, or it is configured.
-    pub fn state_at_server(&self, server: &str) -> Option<LoginState> {
-        self.servers.get(server).map(ServerLogin::state)
+    pub async fn state_at_server(&self, server: &str) -> Option<LoginState> {
+        Some(self.servers.get(server)?.state().await)
     }
 
     /// The token for an MCP server that asks for a login, another one than `rejected`; none if nobody has logged in.
@@ -160,8 +174,8 @@ impl OAuth {
     }
 
     /// Forgets the tokens for an MCP server. Returns whether there were any.
-    pub fn log_out_of_server(&self, server: &str) -> Result<bool, SkillError> {
-        self.server(server)?.log_out()
+    pub async fn log_out_of_server(&self, server: &str) -> Result<bool, SkillError> {
+        self.server(server)?.log_out().await
     }
 
     fn server(&self, name: &str) -> Result<&ServerLogin, SkillError> {
@@ -176,15 +190,15 @@ impl OAuth {
 
     /// Begins a login for which the person types a code into a page elsewhere.
     pub async fn log_in_by_device(&self, name: &str) -> Result<DeviceLogin, SkillError> {
-        DeviceLogin::begin(Arc::clone(self.account(name)?)).await
+        DeviceLogin::begin(Arc::clone(self.login(name)?)).await
     }
 
     /// Whether a login of this name begins in a browser.
     pub fn has_page(&self, name: &str) -> bool {
-        self.accounts.get(name).is_some_and(|account| account.config.auth_url.is_some())
+        self.logins.get(name).is_some_and(|login| login.config.auth_url.is_some())
     }
 
-    fn account(&self, name: &str) -> Result<&Arc<Account>, SkillError> {
+    fn login(&self, name: &str) -> Result<&Arc<Login>, SkillError> {
         let missing = || {
             let message = ours!(
                 "there is no [oauth.{}] in the configuration; docs/connectors.md has examples",
@@ -192,73 +206,44 @@ impl OAuth {
             );
             SkillError::new(ErrorKind::Auth, message)
         };
-        self.accounts.get(name).ok_or_else(missing)
+        self.logins.get(name).ok_or_else(missing)
     }
 }
 
-impl Account {
-    async fn token(&self, rejected: Option<&Secret>) -> Result<Secret, SkillError> {
-        if let Some(token) = self.usable(rejected)? {
-            return Ok(token);
-        }
-        let _lock = self.vault.lock().await?;
-        // Another process may have renewed it meanwhile.
-        if let Some(token) = self.usable(rejected)? {
-            return Ok(token);
-        }
-        let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
-        let Some(refresh) = &tokens.refresh_token else {
-            let message =
-                ours!(logins::ended, FromConfig(&self.place.section), FromConfig(&self.place.login));
-            return Err(SkillError::new(ErrorKind::Auth, message));
-        };
-        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
-        match self.ask(&self.config.token_url, &form).await? {
-            EndpointResponse::Success(reply) => {
-                let renewed = self.tokens(reply, Some(&tokens))?;
-                self.vault.write(&renewed)?;
-                Ok(Secret::new(renewed.access_token))
+impl Login {
+    fn new(place: Place, config: OAuthConfig, name: String, secrets: &Arc<SecretStore>) -> Self {
+        let secrets = Arc::clone(secrets);
+        Self { place, config, name, secrets, http: HttpClient::new(), service: None, account: None }
+    }
+
+    /// That of a person's account, at this provider.
+    pub(crate) fn of_account(
+        account: &AccountId,
+        provider: ProviderKind,
+        config: &OAuthConfig,
+        secrets: &Arc<SecretStore>,
+    ) -> Self {
+        let place = Place { section: format!("[connect.{provider}]"), login: format!("/connect {provider}") };
+        let name = adjutant_store::secrets::name_of(account);
+        Self { account: Some(account.clone()), ..Self::new(place, config.clone(), name, secrets) }
+    }
+
+    /// The token to send, renewed if it is due or was rejected.
+    async fn sendable(self: &Arc<Self>, rejected: Option<&Secret>) -> Result<Secret, SkillError> {
+        let token = self.token(rejected.map(Secret::expose)).await;
+        token.map_err(|why| self.without_token(why))
+    }
+
+    /// The error where there is no token.
+    fn without_token(&self, why: NoTokens) -> SkillError {
+        let (section, login) = (FromConfig(&self.place.section), FromConfig(&self.place.login));
+        let message = match why {
+            NoTokens::Missing => ours!(logins::missing, section, login),
+            NoTokens::Ended(None) => ours!(logins::ended, section, login),
+            NoTokens::Ended(Some(refusal)) => {
+                ours!(logins::not_accepted, section, FromOutside(refusal), login)
             }
-            EndpointResponse::Error(refusal) => Err(self.refused_renewal(&refusal)),
-        }
-    }
-
-    /// The stored token, unless it is due or was rejected.
-    fn usable(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
-        let tokens = self.vault.read()?.ok_or_else(|| self.unknown())?;
-        let early = i64::try_from(EARLY.as_millis()).unwrap_or_default();
-        let is_due = tokens.expires_at.is_some_and(|at| at - early <= self.clock.now_ms());
-        let is_rejected = rejected.is_some_and(|rejected| rejected.expose() == tokens.access_token);
-        Ok((!is_due && !is_rejected).then(|| Secret::new(tokens.access_token)))
-    }
-
-    /// The tokens from an endpoint's reply. A refresh token stays good until there is another.
-    fn tokens(&self, reply: Reply, before: Option<&Tokens>) -> Result<Tokens, SkillError> {
-        let is_bearer = reply.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
-        let Some(access_token) = reply.access_token.filter(|token| is_bearer && !token.is_empty()) else {
-            return Err(SkillError::tool(ours!(logins::no_bearer_token, FromConfig(&self.place.section))));
-        };
-        let now = self.clock.now_ms();
-        let expires_at = reply.expires_in.map(|seconds| now.saturating_add(seconds.saturating_mul(1000)));
-        let refresh_token = reply.refresh_token.or_else(|| before?.refresh_token.clone());
-        let since = before.map_or(now, |before| before.since);
-        Ok(Tokens { access_token, refresh_token, expires_at, since, service: self.service.clone() })
-    }
-
-    fn unknown(&self) -> SkillError {
-        let message = ours!(logins::missing, FromConfig(&self.place.section), FromConfig(&self.place.login));
-        SkillError::new(ErrorKind::Auth, message)
-    }
-
-    fn refused_renewal(&self, refusal: &Refusal) -> SkillError {
-        let message = match refusal.error.as_str() {
-            "invalid_grant" => ours!(
-                logins::not_accepted,
-                FromConfig(&self.place.section),
-                FromOutside(refusal),
-                FromConfig(&self.place.login)
-            ),
-            _ => self.refused(refusal),
+            NoTokens::Failed(error) => return error,
         };
         SkillError::new(ErrorKind::Auth, message)
     }

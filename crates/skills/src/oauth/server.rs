@@ -1,19 +1,18 @@
 //! Logins at MCP servers that ask for one. How to log in is asked of the server at the login, and kept with the tokens.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adjutant_config::{Config, McpClient, McpLaunch, OAuthConfig, Secret};
 use adjutant_l10n::logins;
-use adjutant_types::clock::SharedClock;
 use adjutant_types::{FromConfig, ours};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
 use super::code::Listener;
 use super::discovery::{Discovery, Found, Registered};
-use super::{Account, CodeLogin, LoginState, Place, Vault};
+use super::{CodeLogin, Login, LoginState, Place};
+use crate::accounts::SecretStore;
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, SkillError};
 
@@ -23,8 +22,7 @@ pub(super) struct ServerLogin {
     /// The server's address in the configuration.
     url: String,
     client: McpClient,
-    folder: PathBuf,
-    clock: SharedClock,
+    secrets: Arc<SecretStore>,
 }
 
 /// Where the tokens are good, and who we are there.
@@ -46,19 +44,13 @@ impl Service {
 }
 
 /// The servers of a configuration whose login isn't configured.
-pub(super) fn of(config: &Config, folder: &Path, clock: &SharedClock) -> BTreeMap<String, ServerLogin> {
+pub(super) fn of(config: &Config, secrets: &Arc<SecretStore>) -> BTreeMap<String, ServerLogin> {
     let login = |name: &String, launch: &McpLaunch| match launch {
         McpLaunch::Url { url, oauth: None, headers, client }
             if !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) =>
         {
             let (url, client) = (url.clone(), client.clone());
-            let login = ServerLogin {
-                name: name.clone(),
-                url,
-                client,
-                folder: folder.to_owned(),
-                clock: Arc::clone(clock),
-            };
+            let login = ServerLogin { name: name.clone(), url, client, secrets: Arc::clone(secrets) };
             Some((name.clone(), login))
         }
         _ => None,
@@ -72,30 +64,26 @@ impl ServerLogin {
         Place { section: format!("[mcp.{name}]"), login: format!("adjutant mcp login {name}") }
     }
 
-    fn vault(&self) -> Vault {
-        // No other login's name has a hyphen.
-        Vault::new(&self.folder, &format!("mcp-{}", self.name), self.place())
-    }
-
     /// The state of the login.
-    pub(super) fn state(&self) -> LoginState {
-        self.vault().state()
+    pub(super) async fn state(&self) -> LoginState {
+        self.unasked().state().await
     }
 
     /// Forgets the tokens. Returns whether there were any.
-    pub(super) fn log_out(&self) -> Result<bool, SkillError> {
-        self.vault().remove()
+    pub(super) async fn log_out(&self) -> Result<bool, SkillError> {
+        self.unasked().forget().await
     }
 
     /// The token to send, renewed if it is due or was rejected; none if nobody has logged in.
     pub(super) async fn token(&self, rejected: Option<&Secret>) -> Result<Option<Secret>, SkillError> {
-        let Some(service) = self.vault().read()?.and_then(|tokens| tokens.service) else { return Ok(None) };
+        let stored = self.unasked().read().await?;
+        let Some(service) = stored.and_then(|(tokens, _)| tokens.service) else { return Ok(None) };
         if service.url != self.url {
             let Place { section, login } = self.place();
             let message = ours!(logins::other_address, FromConfig(section), FromConfig(login));
             return Err(SkillError::new(ErrorKind::Auth, message));
         }
-        self.account(service, None, Vec::new()).token(rejected).await.map(Some)
+        Arc::new(self.at(service, None, Vec::new())).sendable(rejected).await.map(Some)
     }
 
     /// Begins a login in a browser: asks the server how, and makes us known there unless somebody has.
@@ -114,11 +102,12 @@ impl ServerLogin {
         let Found { issuer, auth_url, token_url, resource, scopes, names_itself, .. } = found;
         let service = Service { url: self.url.clone(), token_url, resource, registered };
         let wanted = if self.client.scopes.is_empty() { scopes } else { self.client.scopes.clone() };
-        let account = self.account(service, Some(auth_url), wanted);
-        Ok(CodeLogin::begin(Arc::new(account), listener)?.only_from(issuer, names_itself))
+        let login = self.at(service, Some(auth_url), wanted);
+        Ok(CodeLogin::begin(Arc::new(login), listener)?.only_from(issuer, names_itself))
     }
 
-    fn account(&self, service: Service, auth_url: Option<String>, scopes: Vec<String>) -> Account {
+    /// The login at a service that the server has named.
+    fn at(&self, service: Service, auth_url: Option<String>, scopes: Vec<String>) -> Login {
         let Registered { client_id, client_secret } = service.registered.clone();
         let config = OAuthConfig {
             auth_url,
@@ -130,13 +119,15 @@ impl ServerLogin {
             params: [("resource".to_owned(), service.resource.clone())].into(),
             redirect: None,
         };
-        Account {
-            place: self.place(),
-            config,
-            vault: self.vault(),
-            http: HttpClient::new(),
-            clock: Arc::clone(&self.clock),
-            service: Some(service),
-        }
+        Login { service: Some(service), ..self.with(config) }
+    }
+
+    /// The login as long as the server hasn't been asked how.
+    fn unasked(&self) -> Login {
+        self.with(OAuthConfig::default())
+    }
+
+    fn with(&self, config: OAuthConfig) -> Login {
+        Login::new(self.place(), config, format!("mcp/{}", self.name), &self.secrets)
     }
 }

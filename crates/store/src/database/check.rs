@@ -14,7 +14,7 @@ pub struct Finding {
 }
 
 /// The rules, each with a query for the ids that break it.
-const RULES: [(&str, &str); 11] = [
+const RULES: [(&str, &str); 14] = [
     (
         "a tool call has no result, but its execution continued",
         "SELECT t.execution_id || ':' || t.call_id FROM tool_calls t WHERE t.result IS NULL AND EXISTS \
@@ -70,6 +70,20 @@ const RULES: [(&str, &str); 11] = [
         "SELECT s.day || ':' || s.who FROM spending s WHERE s.reserved_tokens <> (SELECT coalesce(sum(r.tokens), 0) \
          FROM reservations r WHERE r.day = s.day AND (s.who = '' OR r.person_id = s.who)) OR s.reserved_nano_usd <> \
          (SELECT coalesce(sum(r.nano_usd), 0) FROM reservations r WHERE r.day = s.day AND (s.who = '' OR r.person_id = s.who))",
+    ),
+    (
+        "an account at a provider is ready, but has no secret",
+        "SELECT a.id FROM connected_accounts a WHERE a.state = 'ready' \
+         AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.name = 'account/' || a.id)",
+    ),
+    (
+        "a secret belongs to no account",
+        "SELECT s.name FROM secrets s WHERE s.name LIKE 'account/%' \
+         AND NOT EXISTS (SELECT 1 FROM connected_accounts a WHERE s.name = 'account/' || a.id)",
+    ),
+    (
+        "a login has ended, but still holds a secret",
+        "SELECT id FROM logins WHERE state IN ('done', 'refused', 'expired') AND sealed <> ''",
     ),
 ];
 

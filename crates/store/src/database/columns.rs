@@ -1,10 +1,10 @@
 //! Ids and states are text in the database.
 
 use adjutant_types::{
-    Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, FileId, FileKind,
-    FileProblem, InboxKind, InstanceId, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind,
-    Priority, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
-    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    AccountId, AccountState, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus,
+    FileId, FileKind, FileProblem, InboxKind, InstanceId, LoginId, LoginState, MemoryId, MessageForm,
+    OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState, RoomAnswers,
+    RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 
 use crate::Value;
@@ -40,7 +40,8 @@ macro_rules! text_column {
 text_column! {
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId,
     StopReason, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
-    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers
+    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, AccountId, LoginId, ProviderKind,
+    AccountState, LoginState
 }
 
 impl From<&Taint> for Value {

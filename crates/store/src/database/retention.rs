@@ -14,7 +14,7 @@ use std::time::Duration;
 use adjutant_types::TurnId;
 use serde_json::{Value as Json, json};
 
-use crate::{Batch, Store, StoreError, attempts, files, rules};
+use crate::{Batch, Store, StoreError, attempts, files, logins, rules};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -93,6 +93,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     }
     files::parts::prune(store).await?;
     attempts::prune(store).await?;
+    logins::prune(store).await?;
     Ok(emptied)
 }
 

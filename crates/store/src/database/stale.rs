@@ -85,6 +85,18 @@ pub enum Stale {
     /// The event or contact was edited.
     #[error("the object was changed meanwhile")]
     ObjectChanged,
+    /// The account was disconnected.
+    #[error("the account at a provider is gone")]
+    AccountGone,
+    /// The person has another account with this label.
+    #[error("another account has this label")]
+    LabelTaken,
+    /// Another instance has renewed or replaced the secret.
+    #[error("the secret changed meanwhile")]
+    SecretChanged,
+    /// Another browser, person or instance was first, or the time is up.
+    #[error("the login was used already, or has expired")]
+    LoginUsed,
 }
 
 impl Stale {

@@ -1,8 +1,8 @@
 //! The execution journal: each piece of work, and how it ended.
 
 use adjutant_types::{
-    Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId, StopReason, Taint,
-    TurnId,
+    AccountId, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId,
+    StopReason, Taint, TurnId,
 };
 use sqlx::FromRow;
 
@@ -36,6 +36,14 @@ pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, St
             &[turn.into()],
         )
         .await
+}
+
+/// JSON: how to take back what a call of this person did; empty if that is impossible.
+pub async fn undo_of(store: &Store, id: &ExecutionId, person: &PersonId) -> Result<String, StoreError> {
+    const SQL: &str = "SELECT coalesce(e.undo, '') FROM executions e JOIN turns t ON t.id = e.turn_id \
+                       WHERE e.id = $1 AND t.person_id = $2";
+    let undo: Option<(String,)> = store.first(SQL, &[id.into(), person.into()]).await?;
+    Ok(undo.map(|(undo,)| undo).unwrap_or_default())
 }
 
 /// Saves how to take a call's effect back.
@@ -96,6 +104,8 @@ pub struct ExecutionRow {
     pub taint: Taint,
     /// What allowed a skill call; none while nobody has decided, and of one made by an earlier version.
     pub basis: Option<Basis>,
+    /// The account that a skill call works with, fixed when the row is written; empty if there is none.
+    pub account: AccountId,
     /// When it first started.
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
@@ -105,7 +115,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, role, answer, \
-             direct, result, data, error, bailout, untrusted, taint, basis, started_at, ended_at FROM executions ",
+             direct, result, data, error, bailout, untrusted, taint, basis, account, started_at, ended_at FROM executions ",
             $rest
         )
     };
@@ -136,6 +146,7 @@ impl ExecutionRow {
             untrusted: false,
             taint: Taint::default(),
             basis: None,
+            account: AccountId::default(),
             started_at: None,
             ended_at: None,
         }
@@ -145,7 +156,8 @@ impl ExecutionRow {
     pub fn path(&self, rows: &[Self]) -> Vec<(Option<i64>, Option<i64>)> {
         let parent = rows.iter().find(|row| self.parent_id.as_ref() == Some(&row.id));
         let mut path = parent.map_or_else(Vec::new, |parent| parent.path(rows));
-        path.push((self.call_n, self.call_idx));
+        // What follows a call of this answer comes behind all of them.
+        path.push((self.call_n, self.call_idx.or(self.call_n.map(|_| i64::MAX))));
         path
     }
 
@@ -233,8 +245,9 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
         Stale::ExecutionExists,
         "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
          agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at, \
-         role, answer, basis) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24) \
+         role, answer, basis, account) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, \
+         $25) \
          ON CONFLICT DO NOTHING",
         [
             (&row.id).into(),
@@ -261,6 +274,7 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
             row.role.clone().into(),
             row.answer.clone().into(),
             row.basis.as_ref().into(),
+            (&row.account).into(),
         ],
     );
 }
@@ -268,6 +282,11 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
 /// Saves what allowed a call that is in the journal already.
 pub fn set_basis(batch: &mut Batch, id: &ExecutionId, basis: &Basis) {
     batch.run("UPDATE executions SET basis = $1 WHERE id = $2", [Some(basis).into(), id.into()]);
+}
+
+/// Fixes the account that a skill call works with, if its row was written before that was known.
+pub fn set_account(batch: &mut Batch, id: &ExecutionId, account: &AccountId) {
+    batch.run("UPDATE executions SET account = $1 WHERE id = $2", [account.into(), id.into()]);
 }
 
 /// The outside sources of what an execution was given and read; clean if it isn't there.

@@ -2,7 +2,7 @@
 
 use adjutant_types::OutboxId;
 
-use crate::outbox::anybody;
+use crate::outbox::{announce, anybody};
 use crate::{Batch, Stale, Store, StoreError};
 
 /// How the topic of an arrival that was set aside begins.
@@ -42,10 +42,7 @@ pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError
 /// Records that our own code fails on an arrival, so that it was left out.
 pub async fn add_arrival(store: &Store, key: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
-    batch.run(
-        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
-        [format!("{DEAD_LETTER}{key}").into(), store.now().into()],
-    );
+    announce(&mut batch, &format!("{DEAD_LETTER}{key}"), store.now());
     store.write(batch).await.map(drop)
 }
 

@@ -454,6 +454,18 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     );
 }
 
+/// What a person typed as their newest answer to a turn.
+pub async fn last_answer(
+    store: &Store,
+    turn: &TurnId,
+    person: &PersonId,
+) -> Result<Option<String>, StoreError> {
+    const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 AND kind = 'answer' \
+                       ORDER BY id DESC LIMIT 1";
+    let last: Option<(String,)> = store.first(SQL, &[turn.into(), person.into()]).await?;
+    Ok(last.map(|(text,)| text))
+}
+
 /// The newest text of a person in a conversation, of whatever kind.
 pub async fn last_text(
     store: &Store,

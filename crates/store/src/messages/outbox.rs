@@ -126,13 +126,17 @@ pub fn say(
     id
 }
 
+const ANNOUNCE: &str =
+    "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING";
+
 /// Records an announcement; the whole batch fails if it was made before.
 pub fn announce_once(batch: &mut Batch, topic: &str, now: i64) {
-    batch.must(
-        Stale::AlreadyAnnounced,
-        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
-        [topic.into(), now.into()],
-    );
+    batch.must(Stale::AlreadyAnnounced, ANNOUNCE, [topic.into(), now.into()]);
+}
+
+/// Records an announcement that may have been made before.
+pub fn announce(batch: &mut Batch, topic: &str, now: i64) {
+    batch.run(ANNOUNCE, [topic.into(), now.into()]);
 }
 
 pub(super) fn json<T: serde::Serialize>(value: &T) -> String {

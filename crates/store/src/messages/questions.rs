@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use adjutant_types::{
-    Allowance, Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind,
+    AccountId, Allowance, Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind,
     QuestionState, TurnId,
 };
 use sqlx::any::AnyRow;
@@ -391,6 +391,16 @@ pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<Quest
             &[channel.into(), store.now().into()],
         )
         .await
+}
+
+/// The open questions of calls that wait until somebody logs in to this account.
+pub async fn waiting_for_login(store: &Store, account: &AccountId) -> Result<Vec<QuestionRow>, StoreError> {
+    let sql = select!(
+        // LIKE ignores case, and ids differ by case.
+        "JOIN executions e ON e.id = p.execution_id AND e.status = 'waiting' \
+         AND substr(e.asked, 1, length($1)) = $1 WHERE p.state = 'pending' ORDER BY p.seq"
+    );
+    store.all(sql, &[format!("{{\"login\":\"{account}\"").into()]).await
 }
 
 /// A channel's open questions that should have expired.

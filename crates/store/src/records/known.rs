@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use crate::people::{self, Person};
-use crate::{Batch, Stale, Store, StoreError, room_rules, spending};
+use crate::{Batch, Stale, Store, StoreError, connected, room_rules, spending};
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {
@@ -67,7 +67,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 33] = [
+const TABLES: [PersonTable; 36] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -119,6 +119,19 @@ const TABLES: [PersonTable; 33] = [
     table!(
         "web_sessions",
         "id, browser, created_at, seen_at, expires_at",
+        "person_id = $1",
+        "person_id = $1"
+    ),
+    table!(
+        "logins",
+        "id, conversation_id, provider, account_id, state, expires_at, changed_at",
+        "person_id = $1",
+        "person_id = $1"
+    ),
+    table!("account_people", "person_id = $1"),
+    table!(
+        "connected_accounts",
+        "id, label, provider, address, services, state, is_mail_default, is_events_default, created_at, used_at, used_by",
         "person_id = $1",
         "person_id = $1"
     ),
@@ -182,19 +195,19 @@ pub async fn find_people(store: &Store, who: &str, limit: i64) -> Result<Vec<Per
 
 /// The ids of people whose accounts were linked to this person. Their earlier messages keep these ids, in
 /// conversations that now belong to this person.
-async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
+async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<PersonId>, StoreError> {
     const LINKED: &str = "SELECT id FROM people WHERE id <> $1 \
         AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.person_id = people.id) AND id IN \
         (SELECT x.person_id FROM inbox x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1 UNION \
          SELECT x.person_id FROM turns x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1)";
-    let rows: Vec<(String,)> = store.all(LINKED, &[person.into()]).await?;
+    let rows: Vec<(PersonId,)> = store.all(LINKED, &[person.into()]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 /// All rows about a person, by table.
 pub async fn export(store: &Store, person: &PersonId) -> Result<Json, StoreError> {
     let mut ids = linked_ids(store, person).await?;
-    ids.push(person.to_string());
+    ids.push(person.clone());
     let mut all = Map::new();
     for table in &TABLES {
         let mut rows = Vec::new();
@@ -238,6 +251,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
         batch.run("DELETE FROM taints WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM web_codes WHERE person_id = $1", [(&linked).into()]);
+        connected::erase(&mut batch, &linked);
         batch.run("DELETE FROM changes WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM background_calls WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM spending WHERE who = $1", [(&linked).into()]);
@@ -255,6 +269,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
     }
     // This person may have answered other people's questions.
     batch.run("UPDATE questions SET answered_by = NULL WHERE answered_by = $1", [person.into()]);
+    connected::erase(&mut batch, person);
     for table in &TABLES[..TABLES.len() - 2] {
         batch.run(table.delete, [person.into()]);
     }

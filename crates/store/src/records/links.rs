@@ -2,7 +2,7 @@
 
 use adjutant_types::PersonId;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Stale, Store, StoreError, connected};
 
 /// How long a code is valid, in milliseconds.
 pub const LINK_MS: i64 = 10 * 60 * 1000;
@@ -19,10 +19,10 @@ pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), S
     store.write(batch).await.map(|_| ())
 }
 
-/// Links the accounts of the person who enters a code to the person who created it, with tasks, memories and open
-/// questions. Earlier messages keep their author. False when nobody else has such a code.
-pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, StoreError> {
-    let owner: Option<(String,)> = store
+/// Links the accounts of the person who enters a code to the person who created it, with tasks, memories, open questions
+/// and what they have at providers. Earlier messages keep their author. False when nobody else has such a code.
+pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool, StoreError> {
+    let owner: Option<(PersonId,)> = store
         .first(
             "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",
             &[code.into(), store.now().into(), joining.into()],
@@ -44,6 +44,7 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
     ] {
         batch.run(sql, [joining.into()]);
     }
+    connected::join(store, &mut batch, &person, joining).await?;
     for sql in [
         "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
         "UPDATE tasks SET person_id = $1 WHERE person_id = $2",

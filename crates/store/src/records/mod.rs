@@ -2,9 +2,11 @@
 
 pub mod access;
 pub mod attempts;
+pub mod connected;
 pub mod files;
 pub mod known;
 pub mod links;
+pub mod logins;
 pub mod memories;
 pub mod objects;
 pub mod origins;
@@ -15,6 +17,7 @@ pub mod rooms;
 pub mod rules;
 pub mod schedules;
 pub mod search;
+pub mod secrets;
 pub mod taints;
 pub mod tasks;
 pub mod vectors;

@@ -205,6 +205,21 @@ pub async fn direct_conversation(
         .await
 }
 
+/// The direct conversation that a person used last, on any of their channels.
+pub async fn last_direct_conversation(
+    store: &Store,
+    person: &PersonId,
+) -> Result<Option<ConversationId>, StoreError> {
+    let row: Option<(ConversationId,)> = store
+        .first(
+            "SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0 \
+             ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC, c.id LIMIT 1",
+            &[person.into()],
+        )
+        .await?;
+    Ok(row.map(|(id,)| id))
+}
+
 /// A conversation by id, which must exist.
 pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
     let found = store

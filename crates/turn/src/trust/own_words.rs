@@ -83,6 +83,17 @@ impl OwnWords {
         !query.trim().is_empty()
             && self.plain.iter().any(|message| has_fragment(message, &query) || in_order(message))
     }
+
+    /// Whether all words of a text but fillers stand in one message, in their order: "Buy milk" in "add milk and bread".
+    pub fn hold_content(&self, text: &str) -> bool {
+        let text = plain(text);
+        let content: Vec<&str> = text.split_whitespace().filter(|word| !FILLERS.contains(word)).collect();
+        let in_order = |message: &String| {
+            let mut words = message.split_whitespace();
+            content.iter().all(|wanted| words.any(|word| is_form(word, wanted)))
+        };
+        !content.is_empty() && self.plain.iter().any(in_order)
+    }
 }
 
 /// Whether a text links to an address of the web.

@@ -346,6 +346,17 @@ proptest! {
 }
 
 #[test]
+fn a_title_of_the_persons_words_in_their_order_is_theirs() {
+    let words = OwnWords::new(["add milk and two breads", "remind me about the tax report"]);
+    for title in ["Buy milk", "milk, bread", "Tax report"] {
+        assert!(words.hold_content(title), "{title}");
+    }
+    for title in ["bread and milk", "Milk for Eve", "Tax milk", "the", ""] {
+        assert!(!words.hold_content(title), "{title}");
+    }
+}
+
+#[test]
 fn a_part_of_a_number_is_another_number() {
     let words = OwnWords::new(["add Eve Long, 0171 4711 99, and a flat at 12 High Street"]);
     assert!(words.hold_exactly("0171 4711 99") && words.hold_exactly("12 High Street"));

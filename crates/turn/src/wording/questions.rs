@@ -153,7 +153,11 @@ fn shortened(preview: &str) -> String {
         text.push_str(fence);
         text.push('\n');
     }
-    text + &approvals::hidden_characters(hidden)
+    // The end of the block may be all that was left.
+    match text.trim_end() == preview.trim_end() {
+        true => preview.to_owned(),
+        false => text + &approvals::hidden_characters(hidden),
+    }
 }
 
 /// A recipient, with its details.
@@ -473,6 +477,14 @@ mod tests {
         let line = text.lines().last().unwrap();
         assert!(line.starts_with("Instead of: Add a task: “pay pay") && line.ends_with('…'), "{line}");
         assert_eq!(line.chars().count(), "Instead of: ".len() + REPLACED + 1);
+    }
+
+    #[test]
+    fn a_block_whose_end_alone_is_left_is_whole() {
+        let mail = |lines: usize| format!("Send this:\n```\n{}```", "line\n".repeat(lines));
+        assert_eq!((mail(10).lines().count(), shortened(&mail(10))), (13, mail(10)));
+        let cut = shortened(&mail(11));
+        assert!(cut.contains("line\n```\n… and 8 more characters"), "{cut}");
     }
 
     #[test]

@@ -15,8 +15,12 @@ const LABEL: usize = 60;
 pub fn always(rule: &Allowance) -> String {
     let label = match rule {
         Allowance::Mail { to, .. } => words::always_for(shown(to)),
-        Allowance::Events { calendar: Some(calendar) } => words::always_in_calendar(shown(calendar)),
-        Allowance::Events { calendar: None } => words::always_in_my_calendar(),
+        Allowance::Events { calendar, label, .. } => match (calendar, label) {
+            (None, None) => words::always_in_my_calendar(),
+            (None, Some(label)) => words::always_in_account(shown(label)),
+            (Some(calendar), None) => words::always_in_calendar(shown(calendar)),
+            (Some(calendar), Some(label)) => words::always_in_calendar_of(shown(calendar), shown(label)),
+        },
         Allowance::Notes { folder } => words::always_under(shown(folder)),
         Allowance::Call { .. } => words::always_this(),
     };
@@ -60,6 +64,14 @@ mod tests {
         let mail = Allowance::mail("bob@acme.example", "ada@home.example").unwrap();
         assert_eq!(always(&mail), "Always for bob@acme.example");
         assert_eq!(on_offer(&mail, 30), "“Always” allows emails to bob@acme.example for 30 days.");
+        let events = |calendar: Option<&str>, label: Option<&str>| {
+            let (calendar, label) = (calendar.map(str::to_owned), label.map(str::to_owned));
+            always(&Allowance::Events { calendar, account: None, label })
+        };
+        assert_eq!(events(None, None), "Always in my calendar");
+        assert_eq!(events(None, Some("work")), "Always in my “work” calendar");
+        assert_eq!(events(Some("Team"), None), "Always in “Team”");
+        assert_eq!(events(Some("Team"), Some("work")), "Always in “Team” (work)");
         let long = Allowance::Notes { folder: "ä".repeat(500) };
         assert_eq!(always(&long).chars().count(), LABEL + 1);
     }

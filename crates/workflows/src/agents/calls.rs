@@ -7,7 +7,7 @@ use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor, 
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, calls::ToolCallRow};
 use adjutant_turn::journal::dialogue::Round;
-use adjutant_turn::journal::{Dialogue, Progress, Suspend};
+use adjutant_turn::journal::{Dialogue, Progress, Suspend, TurnContext};
 use adjutant_types::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ impl Agents {
             existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
         let Some(wanted) = wanted.filter(|_| !has_begun && call.name == "use_skill") else { return Ok(()) };
-        let grant = self.grant_now(run.registry, &run.job.task);
+        let grant = self.grant_now(run.ctx, run.registry, &run.job.task).await?;
         let call = run.skill_call(call, &wanted, &grant, existing);
         self.executor.ask_ahead(run.ctx, run.registry, &call).await
     }
@@ -101,7 +101,7 @@ impl Agents {
         };
         let earlier =
             existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
-        let grant = self.grant_now(run.registry, &run.job.task);
+        let grant = self.grant_now(run.ctx, run.registry, &run.job.task).await?;
         let call = run.skill_call(call, &wanted, &grant, existing);
         let end = match (left, earlier) {
             (None, None) => {
@@ -114,19 +114,25 @@ impl Agents {
     }
 
     /// The current grant of an agent: its original grant, as far as its role's file still allows it.
-    pub(super) fn grant_now(&self, registry: &Registry, task: &AgentTask) -> Grant {
+    pub(super) async fn grant_now(
+        &self,
+        ctx: &TurnContext,
+        registry: &Registry,
+        task: &AgentTask,
+    ) -> Result<Grant, StoreError> {
         let given = task.grant();
-        let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return given };
+        let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return Ok(given) };
+        let accounts = self.executor.services.accounts.of(ctx).await?;
         let roles = self.roles.current();
-        let Some(role) = roles.get(name) else { return Grant { skills: Vec::new(), ..given } };
+        let Some(role) = roles.get(name) else { return Ok(Grant { skills: Vec::new(), ..given }) };
         let reach = |name: &String| {
             let skill = registry.get(name)?;
-            Some((name.clone(), executor::reach(&self.executor.services, skill)))
+            Some((name.clone(), executor::reach(&accounts, skill)))
         };
         let offered = given.skills.iter().filter_map(reach).collect();
         let rights =
             Rights { asked: None, role: Some(&role.rights), parent: Some(&given), offered: &offered };
-        Grant::of(rights)
+        Ok(Grant::of(rights))
     }
 }
 

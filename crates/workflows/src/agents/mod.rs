@@ -165,7 +165,7 @@ impl Agents {
             arguments[name] = results.join("\n").into();
         }
         let skill = task.skills.first().map(String::as_str).unwrap_or_default();
-        let grant = self.grant_now(registry, task);
+        let grant = self.grant_now(ctx, registry, task).await?;
         let call = Call {
             agent: &row.id,
             direct: true,

@@ -60,7 +60,10 @@ impl Report {
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             is_direct: row.direct,
-            skill: task.and_then(|task| task.skills.into_iter().next()),
+            skill: task.and_then(|task| {
+                let made = calls.iter().find_map(|call| call.skill.clone());
+                made.or_else(|| task.skills.into_iter().next())
+            }),
             tool_calls_used: calls.iter().filter(|call| call.kind == ExecutionKind::Skill).count(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),

@@ -94,7 +94,8 @@ impl Check<'_> {
         let is_workflow = name.split('.').next() == Some(WORKFLOW);
         if is_workflow || skill.is_some_and(|skill| skill.workflow().is_some()) {
             return Err(format!(
-                "'{name}' is a workflow, and agents can't call those; make it a step of `type: workflow`"
+                "'{name}' is a workflow, and agents can't call those; make it a step: \
+                 `{{ id: ID, type: workflow, workflow: NAME }}`"
             ));
         }
         if self.context.skills.unavailable().iter().any(|skill| skill.name == name) {

@@ -245,6 +245,7 @@ fn the_example_that_a_model_is_given_passes_the_check() {
         context(|context| read(&language[language.find("The language").unwrap()..], "visit-report", context));
     let workflow = workflow.unwrap();
     assert_eq!(workflow.steps.len(), 7);
+    assert!(language.contains("type: workflow, workflow: "), "a step that runs another one");
     // A validator that doesn't see what it judges by can't judge it.
     let judged_by = workflow.agent("checker").unwrap().prompt.names();
     assert_eq!(judged_by, ["inputs.customer", "steps.due.output", "steps.read.output"]);

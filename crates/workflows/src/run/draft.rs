@@ -10,6 +10,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+use futures::FutureExt;
 
 use super::questions::{ask, of_run, question};
 use super::unit::{name_of, new_row};
@@ -100,7 +101,7 @@ impl Runner {
                 new
             }
         };
-        match self.agents.run(ctx, registry, &agent, Job { task, ..Job::default() }).await? {
+        match self.agents.run(ctx, registry, &agent, Job { task, ..Job::default() }).boxed().await? {
             AgentEnd::Done(report) => Ok(*report),
             AgentEnd::Suspended(suspend) => Err(suspend.into()),
         }

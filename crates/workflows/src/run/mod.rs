@@ -216,7 +216,7 @@ impl Runner {
     ) -> Result<AgentEnd, StoreError> {
         let work = {
             let (runner, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
-            async move { runner.run_within(&ctx, &registry, &row, &request, None).await }
+            Box::pin(async move { runner.run_within(&ctx, &registry, &row, &request, None).await })
         };
         self.agents.run_isolated(ctx, registry, row, work).await
     }

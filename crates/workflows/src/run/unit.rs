@@ -5,6 +5,7 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
+use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::{Run, Stop};
@@ -40,7 +41,8 @@ impl Run<'_> {
             false => self.ctx.clone().unheard(),
         };
         let ctx = ctx.cancelled_by(cancel.clone());
-        let end = self.runner.agents.run(&ctx, self.registry, &row, job).await?;
+        // Workflows nest; unboxed, all of an agent would lie on the stack.
+        let end = self.runner.agents.run(&ctx, self.registry, &row, job).boxed().await?;
         drop(slot);
         self.finish(key, row, end).await
     }

@@ -21,12 +21,22 @@ pub struct Logins {
     pub is_denied: bool,
     /// How long tokens are good, in seconds; an hour if it isn't set.
     pub lifetime: Option<i64>,
+    /// Refresh tokens stay good after they were used.
+    pub has_lasting_refreshes: bool,
     /// How often a device is told to wait before its login is done.
     pub waits: u32,
     /// The access tokens that are good.
     pub good: BTreeSet<String>,
-    /// The refresh token that is good.
-    pub refresh: Option<String>,
+    /// The email address of whoever opens its page or types a code; empty: it tells nobody who logged in.
+    pub person: String,
+    /// The scopes that they don't allow.
+    pub withheld: Vec<String>,
+    /// It answers with a web page instead of tokens.
+    pub is_down: bool,
+    /// Whose each token is.
+    pub owners: BTreeMap<String, String>,
+    /// The tokens that somebody has ended.
+    pub ended: Vec<String>,
     /// The server that tokens are bound to. Then anybody may register a client, and no other is known.
     pub resource: Option<String>,
     /// What it says that it is called, if not by its address.
@@ -37,12 +47,26 @@ pub struct Logins {
     pub clients: Vec<(String, String)>,
     /// Every token and code that was ever given out.
     pub given: Vec<String>,
+    /// Every proof that came with a code.
+    pub verifiers: Vec<String>,
     codes: BTreeMap<String, Code>,
+    /// The refresh tokens that are good, each once, and what they are for.
+    refreshes: BTreeMap<String, Grant>,
+    /// The scopes that were asked for by a device.
+    asked_by_device: String,
 }
 
 struct Code {
     challenge: String,
     redirect: String,
+    grant: Grant,
+}
+
+/// What somebody allows.
+#[derive(Clone)]
+struct Grant {
+    person: String,
+    scope: String,
 }
 
 impl Logins {
@@ -51,10 +75,17 @@ impl Logins {
         self.good.contains(token)
     }
 
+    /// The access tokens that this person has had, the first one first.
+    pub fn access_tokens(&self, person: &str) -> Vec<String> {
+        let is_theirs = |token: &&String| self.owners.get(*token).is_some_and(|owner| owner == person);
+        let of_access = |token: &&String| token.starts_with("access");
+        self.given.iter().filter(is_theirs).filter(of_access).cloned().collect()
+    }
+
     /// The service forgets all logins.
     pub fn revoke(&mut self) {
         self.good.clear();
-        self.refresh = None;
+        self.refreshes.clear();
     }
 
     pub(super) fn answer(&mut self, asked: &Asked) -> Result<Answer, String> {
@@ -82,7 +113,12 @@ impl Logins {
                 if !is_known {
                     return Ok(refused("invalid_client", "The OAuth client was not found."));
                 }
-                Ok(if path == "/device" { self.device() } else { self.token(&field) })
+                Ok(match path {
+                    "/device" => self.device(&field("scope")),
+                    "/revoke" => self.end(&field("token")),
+                    _ if self.is_down => Answer::file("text/html", b"<html>Back soon</html>"),
+                    _ => self.token(&field),
+                })
             }
             _ => Err("unknown".to_owned()),
         }
@@ -122,7 +158,8 @@ impl Logins {
         } else {
             let code = self.give("code");
             let challenge = asked.query("code_challenge").to_owned();
-            self.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone() });
+            let grant = self.grant(asked.query("scope"));
+            self.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone(), grant });
             format!("{redirect}?code={code}&state={state}")
         };
         let issuer = self.described(asked)["issuer"].as_str().unwrap_or_default().to_owned();
@@ -164,15 +201,23 @@ impl Logins {
         match field("grant_type").as_str() {
             "authorization_code" => {
                 let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier").as_bytes()));
+                self.verifiers.push(field("code_verifier"));
                 match self.codes.remove(&field("code")) {
                     Some(code) if code.challenge == proof && code.redirect == field("redirect_uri") => {
-                        self.tokens()
+                        self.tokens(code.grant)
                     }
                     _ => refused("invalid_grant", "Malformed auth code."),
                 }
             }
-            "refresh_token" if self.refresh == Some(field("refresh_token")) => self.tokens(),
-            "refresh_token" => refused("invalid_grant", "Token has been expired or revoked."),
+            "refresh_token" => match self.refreshes.remove(&field("refresh_token")) {
+                Some(grant) => {
+                    if self.has_lasting_refreshes {
+                        self.refreshes.insert(field("refresh_token"), grant.clone());
+                    }
+                    self.tokens(grant)
+                }
+                None => refused("invalid_grant", "Token has been expired or revoked."),
+            },
             "urn:ietf:params:oauth:grant-type:device_code" if field("device_code") != "device-1" => {
                 refused("invalid_grant", "")
             }
@@ -181,23 +226,54 @@ impl Logins {
                 self.waits -= 1;
                 refused("authorization_pending", "")
             }
-            "urn:ietf:params:oauth:grant-type:device_code" => self.tokens(),
+            "urn:ietf:params:oauth:grant-type:device_code" => {
+                let grant = self.grant(&self.asked_by_device);
+                self.tokens(grant)
+            }
             _ => refused("unsupported_grant_type", ""),
         }
     }
 
-    fn tokens(&mut self) -> Answer {
+    /// What the person allows of what is asked for.
+    fn grant(&self, scope: &str) -> Grant {
+        let is_allowed = |scope: &&str| !self.withheld.iter().any(|withheld| withheld == scope);
+        let scope = scope.split_whitespace().filter(is_allowed).collect::<Vec<_>>().join(" ");
+        Grant { person: self.person.clone(), scope }
+    }
+
+    fn tokens(&mut self, grant: Grant) -> Answer {
         let (access, refresh) = (self.give("access"), self.give("refresh"));
         self.good.insert(access.clone());
-        self.refresh = Some(refresh.clone());
         let lifetime = self.lifetime.unwrap_or(3600);
-        let tokens: Value = json!({
+        let mut tokens: Value = json!({
             "access_token": access, "refresh_token": refresh, "expires_in": lifetime, "token_type": "Bearer",
         });
+        if !grant.person.is_empty() {
+            let claims = URL_SAFE_NO_PAD.encode(json!({"email": grant.person}).to_string());
+            tokens["id_token"] = format!("e30.{claims}.signature").into();
+            tokens["scope"] = grant.scope.clone().into();
+            self.owners.insert(access, grant.person.clone());
+            self.owners.insert(refresh.clone(), grant.person.clone());
+        }
+        self.refreshes.insert(refresh, grant);
         Answer::json(200, &tokens)
     }
 
-    fn device(&self) -> Answer {
+    /// Ends a token (RFC 7009).
+    fn end(&mut self, token: &str) -> Answer {
+        self.refreshes.remove(token);
+        self.good.remove(token);
+        self.ended.push(token.to_owned());
+        Answer::json(200, &json!({}))
+    }
+
+    /// Whose token it is, as Microsoft Graph says it.
+    pub(super) fn me(&self, token: &str) -> Answer {
+        Answer::json(200, &json!({"mail": self.owners.get(token), "userPrincipalName": "upn"}))
+    }
+
+    fn device(&mut self, scope: &str) -> Answer {
+        scope.clone_into(&mut self.asked_by_device);
         Answer::json(
             200,
             &json!({

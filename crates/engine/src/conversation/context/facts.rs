@@ -124,9 +124,11 @@ impl Facts<'_> {
         let all = &self.data.tasks;
         let own: Vec<String> = all.iter().filter(|task| task.outside.is_none()).map(task_line).collect();
         let shown = &own[..own.len().min(most)];
+        // Those with text from outside are another list.
+        let whose = if own.len() == all.len() { "" } else { " without text from outside" };
         let heading = match (all.len() <= most, shown.len()) {
-            (true, 0) => "Open tasks: none".to_owned(),
-            (true, count) => format!("Open tasks (all {count}):"),
+            (true, 0) => format!("Open tasks{whose}: none"),
+            (true, count) => format!("Open tasks{whose} (all {count}):"),
             (false, count) => format!("Open tasks (the first {count}; tasks.search has all):"),
         };
         let unseen = if self.shows_marked { 0 } else { all.len() - own.len() };

@@ -5,12 +5,14 @@ use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::runs;
 use adjutant_store::turns::TurnRow;
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording;
 use adjutant_types::text::one_line;
-use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, Taint, WAITING};
+use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, QuestionKind, Taint, WAITING};
 use adjutant_workflows::agents::AgentTask;
+use adjutant_workflows::plans::{Plan, PlanStep};
 
 use super::shown;
 
@@ -21,6 +23,8 @@ const SHOWN_OF_ALL: usize = 16_000;
 const QUESTIONS: usize = 20;
 /// How much of what is done and of a subject is shown, in characters.
 const LINE: usize = 200;
+/// Stands above what waits for a call.
+const NOT_BEGUN: &str = "\nNot begun; follows by itself, also after a replacement:";
 /// The name of a block's source: the questions name what was read.
 const SOURCE: &str = "an open question";
 
@@ -52,8 +56,14 @@ pub(super) async fn load(
         }
         let rows = executions::of_turn(&ctx.store, &turn.id).await?;
         let room = SHOWN.min(SHOWN_OF_ALL / open.len());
-        let newest = &asked[asked.len().saturating_sub(QUESTIONS)..];
-        waiting.push(described(ctx, turn, (newest, &rows), registry, room));
+        let mut lines = Vec::new();
+        for question in &asked[asked.len().saturating_sub(QUESTIONS)..] {
+            lines.push(match question.kind {
+                QuestionKind::Plan { .. } => plan(ctx, question, &rows).await?,
+                _ => line_of(question, &rows),
+            });
+        }
+        waiting.push(described(ctx, turn, (lines, &rows), registry, room));
     }
     waiting.sort_by_key(|turn| turn.order);
     Ok(waiting)
@@ -68,15 +78,15 @@ struct Line {
     taint: Taint,
 }
 
-/// A waiting turn, as far as there is room for its message, and for the rest. What others wrote stands in blocks.
+/// A waiting turn with its questions, as far as there is room for its message, and for the rest. What others wrote stands in
+/// blocks.
 fn described(
     ctx: &TurnContext,
     turn: &TurnRow,
-    (questions, rows): (&[QuestionRow], &[ExecutionRow]),
+    (mut lines, rows): (Vec<Line>, &[ExecutionRow]),
     registry: &Registry,
     room: usize,
 ) -> WaitingTurn {
-    let mut lines: Vec<Line> = questions.iter().map(|question| asked(question, rows)).collect();
     lines.extend(rows.iter().filter_map(|row| done(row, registry)));
     lines.extend(rows.iter().filter_map(not_begun));
     if let Some(answer) = turn.answer.as_deref().filter(|_| turn.shown_round >= 0) {
@@ -111,7 +121,25 @@ fn described(
     WaitingTurn { order, messages, taint }
 }
 
-fn asked(question: &QuestionRow, rows: &[ExecutionRow]) -> Line {
+/// A plan with its steps. Its planner may have read what others wrote.
+async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) -> Result<Line, StoreError> {
+    let Some(run) = &question.execution_id else { return Ok(line_of(question, rows)) };
+    let row = runs::plan(&ctx.store, run).await?;
+    let plan: Plan = row.and_then(|row| serde_json::from_str(&row.body).ok()).unwrap_or_default();
+    let step = |(number, step): (usize, &PlanStep)| {
+        one_line(&format!("{number}. {} ({}): {}", step.id, step.role, step.task), LINE)
+    };
+    let steps: Vec<String> = (1..).zip(&plan.steps).map(step).collect();
+    let made = rows.iter().filter(|row| row.id == *run || row.parent_id.as_ref() == Some(run));
+    let taint = made.map(|row| &row.taint).collect();
+    let what = format!(
+        "plan [{}]; assistant.replace(question: id, arguments: {{}}) changes it as they say:",
+        question.id
+    );
+    Ok(Line { heading: "", what, text: steps.join("\n"), taint })
+}
+
+fn line_of(question: &QuestionRow, rows: &[ExecutionRow]) -> Line {
     let row = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
     let (what, text) = match row.map(|row| (row.skill.as_deref(), row.parameters.clone())) {
         None => ("going on beyond a limit", String::new()),
@@ -144,7 +172,7 @@ fn not_begun(row: &ExecutionRow) -> Option<Line> {
         None => one_line(&task.mission, LINE),
     };
     let what = format!("{}:", task.skills.join(", "));
-    Some(Line { heading: "\nNot begun:", what, text, taint: row.taint.clone() })
+    Some(Line { heading: NOT_BEGUN, what, text, taint: row.taint.clone() })
 }
 
 /// As much of a text as there is room for.

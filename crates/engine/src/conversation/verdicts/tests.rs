@@ -154,6 +154,55 @@ fn what_says_more_or_less_is_no_answer() {
     assert_eq!(verdict(&"don't do it ".repeat(50)), None, "and at once");
 }
 
+#[test]
+fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
+    let mail = "Send this email to Bob Miller <bob.miller@acme.test>: “Re: 2 lamps, not one”:\n```\nYes if Ann pays\n```";
+    for text in
+        ["yep, miller", "yes ask them", "yes, tell him!", "Yes please send it to Bob", "ja, schreib ihm"]
+    {
+        assert!(agrees_on(text, mail) && verdict(text).is_none(), "{text}");
+    }
+    for text in [
+        "miller",
+        "ok, miller",
+        "yes to",
+        "yes, ann",
+        "yes, if ann pays",
+        "yes, not one",
+        "yes, 2 lamps",
+        "yes, lamps and bob",
+        "yes, only bob",
+        "yes, miller?",
+        "no, miller",
+        "yes but miller",
+        "yes, bob later",
+        "yes, the other bob",
+    ] {
+        assert!(!agrees_on(text, mail), "{text}");
+    }
+    assert!(!agrees_on("yes ask him", "Delete the event “Lunch with Bob”"), "that is no email");
+    for more in [
+        "Send this email to bob@x.test, ann@x.test: “Hi”",
+        "Send this email to bob@x.test: “Hi”\n- cc: ann@x.test",
+    ] {
+        assert!(!agrees_on("yes, bob", more), "perhaps to him alone: {more}");
+    }
+    assert!(!agrees_on("yes, friday", "Change the event “Demo”, Friday 9:00 → Monday 9:00"));
+    for text in ["no!! what is that", "No. Why?", "nein, was ist das", "nope who is mallory"] {
+        assert!(declines(text), "{text}");
+    }
+    for text in [
+        "no",
+        "no, the other one",
+        "what is that",
+        "no, what about friday",
+        "no, how would you",
+        "no problem",
+    ] {
+        assert!(!declines(text), "{text}");
+    }
+}
+
 fn words() -> Vec<&'static str> {
     PHRASES.iter().flat_map(|(_, phrases)| phrases.iter().copied()).collect()
 }

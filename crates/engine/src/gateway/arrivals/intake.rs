@@ -28,7 +28,7 @@ use super::attached;
 use crate::conversation::access::Access;
 use crate::conversation::command::{Command, is_background, is_command, is_stop};
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, memory_commands, questions, rooms, rules};
+use crate::conversation::{Conversations, connect, memory_commands, questions, rooms, rules};
 use crate::gateway::lanes::{Lanes, OnArrival};
 
 /// Journals what arrives and passes it on.
@@ -106,8 +106,8 @@ struct Facts {
     claims_ownership: bool,
     /// What a yes to a voice note that was asked about stands for.
     confirmed: Option<String>,
-    /// Whether it stops the person's running turn.
-    is_stop: bool,
+    /// The command that its words stand for.
+    command: Option<String>,
 }
 
 fn decide(facts: Facts) -> Decision {
@@ -128,8 +128,10 @@ fn decide(facts: Facts) -> Decision {
         }
         Some(AnswerMatch::Unclear) => decision(InboxKind::Command, text),
         None if is_command(&text) || facts.claims_ownership => decision(InboxKind::Command, text),
-        None if facts.is_stop => decision(InboxKind::Command, "/stop".to_owned()),
-        None => decision(InboxKind::Message, facts.confirmed.unwrap_or(text)),
+        None => match facts.command {
+            Some(command) => decision(InboxKind::Command, command),
+            None => decision(InboxKind::Message, facts.confirmed.unwrap_or(text)),
+        },
     }
 }
 
@@ -178,6 +180,10 @@ impl Intake {
                 message.direct,
             )
             .await?;
+        let is_own = message.forwarded_from.is_none();
+        if let Some(instead) = self.instead_of(&text, &arrived.person.id, is_own).await? {
+            instead.clone_into(&mut text);
+        }
         let is_spoken = attached.voice.is_some();
         let decision = decide(self.facts(text, &message, &arrived, is_spoken).await?);
         if decision.kind != InboxKind::Message && !attached.files.is_empty() {
@@ -222,7 +228,10 @@ impl Intake {
             true => conversations.confirmed(&text, here, person).await?,
             false => None,
         };
-        let is_stop = is_new && is_stop(&text) && conversations.talks_with(&here.id, person).await?;
+        let command = match is_new && is_stop(&text) && conversations.talks_with(&here.id, person).await? {
+            true => Some("/stop".to_owned()),
+            false => connect::wish(&text).filter(|_| is_new && conversations.has_logins()),
+        };
         Ok(Facts {
             text,
             forwarded_from,
@@ -231,7 +240,7 @@ impl Intake {
             answers,
             claims_ownership,
             confirmed,
-            is_stop,
+            command,
         })
     }
 
@@ -312,6 +321,9 @@ impl Intake {
         let event = format!("{channel} {}", edited.event.0);
         let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
+        if let Some(instead) = self.instead_of(text, &typed.person_id, typed.taint.is_clean()).await? {
+            return self.command_by_edit(&event, &typed, instead).await;
+        }
         let was_taken = typed.turn_id.is_some();
         if !was_taken && text == typed.text
             || inbox::edit(store, &event, text, &inbox::mentions(&edited.mentions)).await?
@@ -340,6 +352,18 @@ impl Intake {
         self.say_once(&format!("edited {event}"), &typed.conversation_id, message).await
     }
 
+    /// Carries out what stands for a code or a password that a message was changed into; the message stays what it was.
+    async fn command_by_edit(&self, key: &str, typed: &Typed, command: &str) -> Result<(), StoreError> {
+        let here = (&typed.conversation_id, &typed.person_id);
+        let (name, instance) = (format!(" typed:{key} {command}"), &self.conversations.instance.id);
+        let row = NewRow::ours(name, here, command, Taint::default(), instance);
+        let row = NewRow { kind: InboxKind::Command, ..row };
+        if let Some(row) = self.conversations.journal(&row).await? {
+            self.lanes.handle_soon(row);
+        }
+        Ok(())
+    }
+
     /// Passes the new text of a message that is being worked on to its turn.
     async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<(), StoreError> {
         let here = (&typed.conversation_id, &typed.person_id);
@@ -361,7 +385,8 @@ impl Intake {
             .await?;
         let command =
             memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
-        let (kind, text, question) = match command.or_else(|| rooms::command_of(&pressed.button)) {
+        let command = command.or_else(|| rooms::command_of(&pressed.button));
+        let (kind, text, question) = match command.or_else(|| connect::command_of(&pressed.button)) {
             Some(text) => (InboxKind::Command, text, None),
             None => {
                 let question = questions::button(&pressed.button).map(|(question, _)| question);

@@ -1,6 +1,7 @@
 //! What arrives: received from a channel, journalled once, made whole with its files and voice notes.
 
 mod attached;
+mod connecting;
 pub mod download;
 pub mod files;
 pub mod health;

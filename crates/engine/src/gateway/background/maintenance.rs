@@ -1,5 +1,5 @@
-//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, makes
-//! what was said ready for searches, and receives signals from other processes.
+//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, goes on
+//! with logins, makes what was said ready for searches, and receives signals from other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +75,7 @@ impl Maintenance {
                 self.wake(&self.scheduler.run_due(channel, chat.as_deref()).await?);
             }
         }
+        self.wake(&self.conversations.tend_logins().await?);
         access::expire(&self.conversations.store).await?;
         spending::release_dead(&self.conversations.store).await?;
         index::catch_up(&self.conversations.store, self.conversations.zone, true, AT_ONCE).await?;
@@ -84,6 +85,9 @@ impl Maintenance {
 
     /// Runs the maintenance every second until it is stopped.
     pub async fn work(self: Arc<Self>, stop: CancellationToken) {
+        if let Err(error) = self.conversations.end_disconnections().await {
+            tracing::error!(%error, "interrupted disconnections can't go on");
+        }
         while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
             // Where instances share turns, their hearts beat more often.
             let done = match self.lanes.cluster.is_on() {

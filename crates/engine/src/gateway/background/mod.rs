@@ -2,6 +2,7 @@
 
 pub mod backups;
 pub mod extraction;
+mod logins;
 pub mod maintenance;
 pub mod retention;
 pub mod scheduler;

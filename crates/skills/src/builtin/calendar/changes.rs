@@ -5,17 +5,23 @@ use adjutant_l10n as l10n;
 use adjutant_store::{Batch, executions};
 use adjutant_turn::trust::Thing;
 use adjutant_types::clock::rule;
-use adjutant_types::{FromCall, FromStore, Own, ours};
+use adjutant_types::{AccountService, FromCall, FromOutside, FromStore, Own, ours};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::backend::{self, Change, StoredEvent};
+use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
-use super::invitations::{Notice, Update, invites_to, is_visible, notify};
-use super::{MAX_INSTANCES, event};
+use super::invitations::{Notice, Update, invites_to, is_visible, notify, own_party};
+use super::restore::comparable;
+use super::{MAX_INSTANCES, event, item};
+use crate::accounts::ConnectedAccount;
+use crate::builtin::merged::{account_line, id_of, labelled};
 use crate::builtin::undo::{self, Step};
 use crate::builtin::{CallContext, Preview, contacts, email, is_named, joined, under};
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+
+/// How the UIDs of the series end that calls make.
+const OWN_UID: &str = "@adjutant";
 
 /// The part of a series that a call means.
 enum Part {
@@ -24,19 +30,26 @@ enum Part {
     Following(EventTime),
 }
 
-/// The event that a call would create.
-async fn planned(call: &CallContext<'_>) -> Result<CalendarEvent, Failure> {
-    let mut new = event::new(call, uid(call))?;
-    set_attendees(call, &mut new).await?;
-    Ok(new)
+/// The event that a call would create, and the account that it goes into.
+async fn planned<'a>(
+    call: &CallContext<'a>,
+) -> Result<(CalendarEvent, Option<&'a ConnectedAccount>), Failure> {
+    let account = call.account_for(AccountService::Calendar)?;
+    let mut new = event::new(call, uid(call), account.is_some())?;
+    set_attendees(call, account, &mut new).await?;
+    Ok((new, account))
 }
 
 /// The UID of the series that this call makes: a new one, or the rest of one that it cuts.
 fn uid(call: &CallContext<'_>) -> String {
-    format!("{}@adjutant", call.execution)
+    format!("{}{OWN_UID}", call.execution)
 }
 
-async fn set_attendees(call: &CallContext<'_>, new: &mut CalendarEvent) -> Result<(), Failure> {
+async fn set_attendees(
+    call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
+    new: &mut CalendarEvent,
+) -> Result<(), Failure> {
     if call.arguments.get("attendees").is_none() {
         return Ok(());
     }
@@ -52,8 +65,8 @@ async fn set_attendees(call: &CallContext<'_>, new: &mut CalendarEvent) -> Resul
     };
     new.attendees = parties.into_iter().map(attendee).collect();
     if new.organizer.is_none() && !new.attendees.is_empty() {
-        let writer = email::writer(call);
-        let (address, name) = (writer.address, writer.name.unwrap_or_default());
+        let party = own_party(call, account);
+        let (address, name) = (party.address, party.name.unwrap_or_default());
         new.organizer = Some(Attendee { address, name, response: ResponseStatus::Accepted });
     }
     Ok(())
@@ -64,7 +77,7 @@ pub(super) async fn create(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output, Failure> {
-    let planned = planned(call).await?;
+    let (planned, account) = planned(call).await?;
     let series = Series::new(&planned, call.now())?;
     // A rule that makes no sense is an error now, not when the calendar is read.
     let start = planned.start.instant(call.zone());
@@ -72,14 +85,16 @@ pub(super) async fn create(
     let calendar = call.text("calendar");
     let invitation = Notice::invitation(&series, planned.clone())?;
     let clashes = Clashes::of(call, &planned, &series).await;
-    backend::apply(call, Change::Create(&series, calendar), writes).await?;
+    backend::apply(call, Change::Create(&series, account, calendar), writes).await?;
     let repeats = planned.rule.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
     let receipt = l10n::calendar::created(&planned.title, spoken(&planned, call), repeats);
-    let notes = notify(call, invitation.into_iter().collect(), calendar, approved).await?;
-    let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
-    let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
+    let receipt = labelled(call, AccountService::Calendar, account, receipt);
+    let notes = notify(call, account, invitation.into_iter().collect(), calendar, approved).await?;
+    let (uid, after) = (series.uid(), Some(series.text()));
+    let made = [Step::Event { uid, before: None, after, account: id_of(account) }];
+    let item = item(call, account, &planned, calendar.unwrap_or_default());
     let summary = under(receipt, reminder(call, &planned).into_iter().chain(notes));
-    Ok(clashes.described(call, Output::ours(summary, item)).undone_by(undo::left(&made)))
+    Ok(clashes.described(Output::ours(summary, item)).undone_by(undo::left(&made)))
 }
 
 /// Who reminds of an event, where a call says when.
@@ -99,7 +114,7 @@ pub(super) async fn update(
 ) -> Result<Output, Failure> {
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
-    let (old, new) = match replanned(call, &stored.series, &part).await {
+    let (old, new) = match replanned(call, &stored, &part).await {
         Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
             return resume_cut(call, &stored, error, approved).await;
         }
@@ -125,15 +140,20 @@ pub(super) async fn update(
     };
     let clashes = Clashes::of(call, &new, tail.as_ref().unwrap_or(&series)).await;
     if let Some(tail) = &tail {
-        backend::apply(call, Change::Create(tail, stored.calendar_name()), writes).await?;
+        backend::apply(call, Change::Create(tail, stored.account, stored.calendar_name()), writes).await?;
     }
     backend::apply(call, Change::Update(&stored, &series), writes).await?;
-    let (uid, before) = (series.uid(), Some(stored.series.text()));
-    let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
-    changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
+    let step = |series: &Series, before: Option<String>| Step::Event {
+        uid: series.uid(),
+        before,
+        after: Some(series.text()),
+        account: id_of(stored.account),
+    };
+    let mut changed = vec![step(&series, Some(stored.series.text()))];
+    changed.extend(tail.map(|tail| step(&tail, None)));
     let receipt = receipt(call, Some(&old), &new, matches!(part, Part::One(_)));
-    let output = finish_update(call, &stored, (&new, receipt), notices, approved).await?;
-    Ok(clashes.described(call, output).undone_by(undo::left(&changed)))
+    let output = finish_update(call, &stored, (&old, &new, receipt), notices, approved).await?;
+    Ok(clashes.described(output).undone_by(undo::left(&changed)))
 }
 
 /// The receipt of an update of an event, or of one event of a series.
@@ -153,44 +173,110 @@ fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEv
 /// Goes on with an update of "this and following" after an earlier attempt has cut the series.
 async fn resume_cut(
     call: &CallContext<'_>,
-    head: &StoredEvent,
+    head: &StoredEvent<'_>,
     error: SkillError,
     approved: &Approved,
 ) -> Result<Output, Failure> {
-    let Some(tail) = backend::find(call, &uid(call)).await? else { return Err(error.into()) };
+    let Some(tail) = backend::find(call, &Scope::of(call)?, &uid(call)).await? else {
+        return Err(error.into());
+    };
     let (old, new) = (head.series.event()?, tail.series.event()?);
     let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
     let notices = update.notices(&head.series, None, call.now())?;
-    finish_update(call, head, (&new, receipt(call, None, &new, false)), notices, approved).await
+    finish_update(call, head, (&old, &new, receipt(call, None, &new, false)), notices, approved).await
 }
 
 async fn finish_update(
     call: &CallContext<'_>,
-    stored: &StoredEvent,
-    (new, receipt): (&CalendarEvent, String),
+    stored: &StoredEvent<'_>,
+    (old, new, receipt): (&CalendarEvent, &CalendarEvent, String),
     notices: Vec<Notice>,
     approved: &Approved,
 ) -> Result<Output, Failure> {
-    let notes = notify(call, notices, stored.calendar_name(), approved).await?;
+    let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
+    let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
+    let is_own = is_own(call, stored, old).await?;
     Ok(Output::outside_if(
-        call.services.calendar.is_some(),
+        !is_own,
         under(receipt, reminder(call, new).into_iter().chain(notes)),
-        event::item(new, &stored.calendar, call.zone()),
+        item(call, stored.account, new, if is_own { "" } else { &stored.calendar }),
     ))
+}
+
+/// Whether an event has no texts but those that a call for this person gave it. Others may use its UID, or have changed it.
+async fn is_own(
+    call: &CallContext<'_>,
+    stored: &StoredEvent<'_>,
+    event: &CalendarEvent,
+) -> Result<bool, Failure> {
+    let uid = stored.series.uid();
+    let made = match (stored.account, uid.strip_suffix(OWN_UID)) {
+        (None, _) => return Ok(true),
+        (Some(_), None) => return Ok(false),
+        (Some(_), Some(execution)) => undo::changes_of(call, &execution.into()).await?,
+    };
+    let texts = |event: &CalendarEvent| {
+        let guests = event.attendees.iter().map(|guest| (guest.address.clone(), guest.name.clone()));
+        let own = [&event.title, &event.location, &event.notes].map(String::clone);
+        (own, event.rule.clone(), guests.collect::<Vec<_>>())
+    };
+    let account = id_of(stored.account);
+    Ok(made.iter().any(|step| match step {
+        Step::Event { uid: created, before: None, after: Some(after), account: there } => {
+            let after = Series::read(after).and_then(|series| series.event());
+            (created, there) == (&uid, &account) && after.is_ok_and(|after| texts(&after) == texts(event))
+        }
+        _ => false,
+    }))
+}
+
+/// Whether an update or a deletion makes an event as it was before what was done last here.
+pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result<bool, Failure> {
+    let (stored, last) = (by_id(call).await?, undo::last_changes(call).await?);
+    let mut series = stored.series.clone();
+    let after = match (part(call, &stored.series)?, is_update) {
+        (Part::All, false) => None,
+        (Part::Following(_), _) | (Part::One(_), false) => return Ok(false),
+        (part, true) => {
+            let (_, new) = replanned(call, &stored, &part).await?;
+            match &part {
+                Part::One(at) => series.change_one(at, &new, call.now())?,
+                Part::All | Part::Following(_) => series.change_all(&new, call.now())?,
+            }
+            Some(&series)
+        }
+    };
+    let content = |series: &Series| comparable(series, call.zone());
+    let is_as = |text: &str, series: &Series| {
+        let before = Series::read(text).ok().and_then(|before| content(&before));
+        before.is_some() && before == content(series)
+    };
+    let (uid, account) = (stored.series.uid(), id_of(stored.account));
+    Ok(last.iter().any(|step| {
+        let Step::Event { uid: changed, before, after: Some(left), account: there } = step else {
+            return false;
+        };
+        let is_same = (changed, there) == (&uid, &account) && is_as(left, &stored.series);
+        is_same
+            && match (before, after) {
+                (Some(before), Some(after)) => is_as(before, after),
+                (before, after) => before.is_none() && after.is_none(),
+            }
+    }))
 }
 
 /// The event as it is, and as an update would make it.
 async fn replanned(
     call: &CallContext<'_>,
-    series: &Series,
+    stored: &StoredEvent<'_>,
     part: &Part,
 ) -> Result<(CalendarEvent, CalendarEvent), Failure> {
     let old = match part {
-        Part::All => series.event()?,
-        Part::One(instance) | Part::Following(instance) => instance_of(call, series, instance)?,
+        Part::All => stored.series.event()?,
+        Part::One(instance) | Part::Following(instance) => instance_of(call, &stored.series, instance)?,
     };
-    let mut new = event::changed(&old, call)?;
-    set_attendees(call, &mut new).await?;
+    let mut new = event::changed(&old, call, stored.account.is_some())?;
+    set_attendees(call, stored.account, &mut new).await?;
     Ok((old, new))
 }
 
@@ -205,7 +291,8 @@ pub(super) async fn delete(
         }
         stored => stored?,
     };
-    let title = stored.series.event()?.title;
+    let event = stored.series.event()?;
+    let (is_own, title) = (is_own(call, &stored, &event).await?, event.title);
     let part = part(call, &stored.series)?;
     let at = |instance| event::spoken_at(instance, call.zone());
     let receipt = match &part {
@@ -213,6 +300,7 @@ pub(super) async fn delete(
         Part::One(instance) => l10n::calendar::deleted_one(&title, at(instance)),
         Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
     };
+    let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
     let notes = match without(&stored.series, &part, call.now()) {
         // An earlier attempt did it, which is the last of its steps.
         Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
@@ -224,15 +312,15 @@ pub(super) async fn delete(
     let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
     let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
     let data = json!({"id": uid, "title": title});
-    let deleted = [Step::Event { uid, before, after }];
+    let deleted = [Step::Event { uid, before, after, account: id_of(stored.account) }];
     let summary = under(receipt, notes);
-    Ok(Output::outside_if(call.services.calendar.is_some(), summary, data).undone_by(undo::left(&deleted)))
+    Ok(Output::outside_if(!is_own, summary, data).undone_by(undo::left(&deleted)))
 }
 
 /// Tells the people who are invited, then deletes. Returns notes about telling them.
 async fn cancel(
     call: &CallContext<'_>,
-    stored: &StoredEvent,
+    stored: &StoredEvent<'_>,
     part: &Part,
     left: Option<&Series>,
     approved: &Approved,
@@ -249,7 +337,8 @@ async fn cancel(
         }
         _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
     };
-    let notes = notify(call, notice.into_iter().collect(), stored.calendar_name(), approved).await?;
+    let notices = notice.into_iter().collect();
+    let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
     let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
     backend::apply(call, change, writes).await?;
     Ok(notes)
@@ -261,7 +350,7 @@ pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Th
     let mut is_announced = true;
     if is_update {
         let part = part(call, &stored.series)?;
-        let (old, new) = replanned(call, &stored.series, &part).await?;
+        let (old, new) = replanned(call, &stored, &part).await?;
         is_announced = is_visible(&old, &new);
     }
     let (id, event) = (stored.series.uid(), stored.series.event()?);
@@ -272,15 +361,15 @@ pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Th
 
 /// The event with the id in the arguments, or the one coming event that these words name. Of a series they don't
 /// say which day is meant, unless all of it is to be deleted.
-async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
-    let id = call.text("id").unwrap_or_default();
-    if let Some(stored) = backend::find(call, id).await? {
+pub(super) async fn by_id<'a>(call: &CallContext<'a>) -> Result<StoredEvent<'a>, Failure> {
+    let (scope, id) = (Scope::of(call)?, call.text("id").unwrap_or_default());
+    if let Some(stored) = backend::find(call, &scope, id).await? {
         return Ok(stored);
     }
     let ahead = TimeRange { from: call.now(), to: call.now() + TimeDelta::days(5 * 366) };
     // A retry may have deleted what these words named: another thing of that name stays.
-    let named = if call.is_retry { Vec::new() } else { backend::list(call, ahead, None).await? };
-    let mut named: Vec<StoredEvent> =
+    let named = if call.is_retry { Vec::new() } else { backend::list(call, &scope, ahead, None).await?.0 };
+    let mut named: Vec<StoredEvent<'a>> =
         named.into_iter().filter(|stored| title(stored).is_some_and(|title| is_named(&title, id))).collect();
     match named.len() {
         0 => Err(SkillError::not_found(ours!(l10n::calendar::not_found, FromCall(id))).into()),
@@ -289,9 +378,13 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
         }
         1 => Ok(named.remove(0)),
         _ => {
-            let name = |stored: &StoredEvent| {
-                let uid = stored.series.uid();
-                ours!("“{}”", FromStore("calendar", uid.as_str(), title(stored).unwrap_or_default().as_str()))
+            let name = |stored: &StoredEvent<'_>| {
+                let (uid, title) = (stored.series.uid(), title(stored).unwrap_or_default());
+                match stored.account {
+                    // Others send invitations into a calendar on a server.
+                    Some(_) => ours!("“{}”", FromOutside(title)),
+                    None => ours!("“{}”", FromStore("calendar", uid.as_str(), title.as_str())),
+                }
             };
             let names = joined(named.iter().map(name));
             Err(SkillError::params(ours!(l10n::calendar::several_match, FromCall(id), names)).into())
@@ -299,22 +392,24 @@ async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
     }
 }
 
-fn title(stored: &StoredEvent) -> Option<String> {
+fn title(stored: &StoredEvent<'_>) -> Option<String> {
     stored.series.event().ok().map(|event| event.title)
 }
 
 pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
-    let occasion = planned(call).await?;
-    Ok(preview(call, &occasion, None, l10n::calendar::add_event, (Risk::Medium, true)))
+    let (occasion, account) = planned(call).await?;
+    Ok(preview(call, account, (&occasion, None), l10n::calendar::add_event, (Risk::Medium, true)))
 }
 
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
-    let (old, new) = replanned(call, &stored.series, &part).await?;
+    let (old, new) = replanned(call, &stored, &part).await?;
     let is_announced = is_visible(&old, &new);
-    let risk = if invites_to(call, &old) || !is_announced { Risk::Medium } else { Risk::High };
-    Ok(preview(call, &new, Some(&old), l10n::calendar::change_event, (risk, is_announced)))
+    let is_ours = invites_to(call, stored.account, &old);
+    let risk = if is_ours || !is_announced { Risk::Medium } else { Risk::High };
+    let about = (&new, Some(&old));
+    Ok(preview(call, stored.account, about, l10n::calendar::change_event, (risk, is_announced)))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -327,22 +422,22 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
         Part::All => (l10n::calendar::delete_event, Risk::Medium),
     };
     // Only the organizer's cancellation goes to others.
-    let is_ours = invites_to(call, &occasion);
+    let is_ours = invites_to(call, stored.account, &occasion);
     let risk = if is_ours { risk } else { Risk::High };
-    Ok(preview(call, &occasion, None, heading, (risk, is_ours)))
+    Ok(preview(call, stored.account, (&occasion, None), heading, (risk, is_ours)))
 }
 
 /// The other events at the time of the event that a call makes or changes.
 pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<String> {
     let (event, series) = match is_new {
         true => {
-            let event = planned(call).await.ok()?;
+            let (event, _) = planned(call).await.ok()?;
             (event.clone(), Series::new(&event, call.now()).ok()?)
         }
         false => {
             let stored = by_id(call).await.ok()?;
             let part = part(call, &stored.series).ok()?;
-            (replanned(call, &stored.series, &part).await.ok()?.1, stored.series)
+            (replanned(call, &stored, &part).await.ok()?.1, stored.series)
         }
     };
     Clashes::of(call, &event, &series).await.in_words()
@@ -350,8 +445,8 @@ pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<Stri
 
 fn preview(
     call: &CallContext<'_>,
-    occasion: &CalendarEvent,
-    old: Option<&CalendarEvent>,
+    account: Option<&ConnectedAccount>,
+    (occasion, old): (&CalendarEvent, Option<&CalendarEvent>),
     heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
 ) -> Preview {
@@ -360,6 +455,9 @@ fn preview(
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
     let mut text = heading(event::lines(occasion, old, call.zone()));
+    if let Some(line) = account_line(call, AccountService::Calendar, account) {
+        text.push_str(&format!("\n- {line}"));
+    }
     if let Ok(Some(at)) = event::moment(call, "instance") {
         let at = event::spoken_at(&at, call.zone());
         text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));

@@ -5,6 +5,7 @@ use adjutant_l10n as l10n;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use super::backend::Scope;
 use super::{Agenda, MAX_INSTANCES, event};
 use crate::builtin::CallContext;
 use crate::{Failure, Output};
@@ -21,6 +22,8 @@ pub(super) struct Clashes {
     /// How many more events there are.
     more: usize,
     items: Vec<Value>,
+    /// Whether one of them is on a server, where other people write, too: they send invitations.
+    is_outside: bool,
 }
 
 impl Clashes {
@@ -46,11 +49,16 @@ impl Clashes {
         }
         let period = TimeRange { from: first.from, to: last.to };
         let own = [series.uid(), new.uid.clone()];
-        let mut agenda = Agenda::load(call, period, None, |other| !own.contains(&other.uid())).await?;
-        agenda.instances.retain(|(_, other)| other.is_busy && !conflicts(&times, other.range).is_empty());
+        let is_other = |other: &Series| !own.contains(&other.uid());
+        let mut agenda = Agenda::load(call, &Scope::all(call), period, None, is_other).await?;
+        agenda.instances.retain(|(index, other)| {
+            other.is_busy && agenda.events[*index].counts() && !conflicts(&times, other.range).is_empty()
+        });
         let mut clashes = Self { more: agenda.instances.len().saturating_sub(MAX), ..Self::default() };
         for (index, instance) in agenda.instances.iter().take(MAX) {
-            let other = agenda.events[*index].series.event_at(instance)?;
+            let stored = &agenda.events[*index];
+            clashes.is_outside |= stored.account.is_some();
+            let other = stored.series.event_at(instance)?;
             clashes.lines.push(format!(
                 "“{}” ({})",
                 other.title,
@@ -72,12 +80,11 @@ impl Clashes {
     }
 
     /// The output of a change with what overlaps.
-    pub(super) fn described(self, call: &CallContext<'_>, mut output: Output) -> Output {
+    pub(super) fn described(self, mut output: Output) -> Output {
         let Some(overlaps) = self.in_words() else { return output };
         output.summary.push_str(&format!("\n{overlaps}"));
         output.data["overlaps"] = json!(self.items);
-        // Other people write into a calendar on a server: they send invitations.
-        output.ours &= call.services.calendar.is_none();
+        output.ours &= !self.is_outside;
         output
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn duration(text: &str) -> Result<TimeDelta, SkillError> {
 }
 
 /// The event that a call describes.
-pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<CalendarEvent, SkillError> {
+pub(super) fn new(call: &CallContext<'_>, uid: String, is_seen: bool) -> Result<CalendarEvent, SkillError> {
     let start = moment(call, "start")?.ok_or_else(|| params(ours!(l10n::calendar::no_start)))?;
     let blank = CalendarEvent {
         uid,
@@ -83,11 +83,15 @@ pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<CalendarEvent, 
         sequence: 0,
         instance: None,
     };
-    changed(&blank, call)
+    changed(&blank, call, is_seen)
 }
 
-/// An event with the fields that the arguments name replaced; one without an end gets one.
-pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<CalendarEvent, SkillError> {
+/// An event with the fields that the arguments name replaced; one without an end gets one. `is_seen`: calendar apps show it.
+pub(super) fn changed(
+    old: &CalendarEvent,
+    call: &CallContext<'_>,
+    is_seen: bool,
+) -> Result<CalendarEvent, SkillError> {
     let mut new = old.clone();
     let fields = [("title", &mut new.title), ("location", &mut new.location), ("notes", &mut new.notes)];
     for (name, field) in fields {
@@ -109,8 +113,8 @@ pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<Cal
         new.rule = new.rule.map(|rule| rule::in_short_months(&rule, day));
     }
     // Nobody looks into our own store but us.
-    let is_seen = call.services.calendar.is_some() || call.arguments.get("reminders").is_none();
-    if let Some(minutes) = new.reminders.first().filter(|_| !is_seen) {
+    let is_unseen = !is_seen && call.arguments.get("reminders").is_some();
+    if let Some(minutes) = new.reminders.first().filter(|_| is_unseen) {
         let due = local(&new.start, call.zone()) - TimeDelta::minutes(i64::from(*minutes));
         return Err(params(ours!(l10n::calendar::no_reminders, Own(When::Time(due).iso()))));
     }

@@ -7,10 +7,12 @@
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
 use adjutant_l10n as l10n;
 use adjutant_mail::{Address, Draft};
+use adjutant_types::AccountService;
 use chrono::{DateTime, Utc};
 
-use super::event;
-use crate::builtin::{CallContext, Resource, email};
+use super::{backend, event};
+use crate::accounts::ConnectedAccount;
+use crate::builtin::{CallContext, email};
 use crate::{Approved, Failure};
 
 /// The subject of a mail to attendees.
@@ -54,7 +56,7 @@ impl Notice {
         self.to.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    fn mail(&self, call: &CallContext<'_>, number: usize) -> Draft {
+    fn mail(&self, call: &CallContext<'_>, account: Option<&ConnectedAccount>, number: usize) -> Draft {
         let CalendarEvent { title, start, end, notes, .. } = &self.occasion;
         let zone = call.zone();
         let party = |guest: &Attendee| Address {
@@ -67,7 +69,7 @@ impl Notice {
             NoticeKind::Cancellation => l10n::calendar::cancellation(title),
         };
         Draft {
-            to: self.to.iter().filter(|guest| !is_own(call, guest)).map(party).collect(),
+            to: self.to.iter().filter(|guest| !is_own(call, account, guest)).map(party).collect(),
             subject,
             body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
             invitation: Some(self.calendar.clone()),
@@ -76,40 +78,60 @@ impl Notice {
     }
 }
 
+/// The person, as guests see them: as they write emails, or by the address of a calendar whose account has no email.
+pub(super) fn own_party(call: &CallContext<'_>, account: Option<&ConnectedAccount>) -> Address {
+    match account.filter(|account| is_identity(account)) {
+        Some(account) => {
+            Address { name: Some(call.ctx.turn.person.name.clone()), address: account.address.clone() }
+        }
+        None => email::writer(call),
+    }
+}
+
+/// Whether a calendar's own address stands for the person.
+fn is_identity(account: &ConnectedAccount) -> bool {
+    account.mail.is_none() && !account.is_configured() && account.address.contains('@')
+}
+
 /// Whether an attendee is the person: they know already.
-fn is_own(call: &CallContext<'_>, guest: &Attendee) -> bool {
-    guest.address.eq_ignore_ascii_case(&email::writer(call).address)
+fn is_own(call: &CallContext<'_>, account: Option<&ConnectedAccount>, guest: &Attendee) -> bool {
+    let all = [email::writer(call).address, own_party(call, account).address];
+    all.iter().any(|own| guest.address.eq_ignore_ascii_case(own))
 }
 
 /// Whether we are an event's organizer: nobody else is named.
-pub(super) fn invites_to(call: &CallContext<'_>, occasion: &CalendarEvent) -> bool {
+pub(super) fn invites_to(
+    call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
+    occasion: &CalendarEvent,
+) -> bool {
     let Some(organizer) = &occasion.organizer else { return true };
-    let mail = call.services.mail.as_ref();
-    mail.is_none_or(|mail| mail.from.address.eq_ignore_ascii_case(&organizer.address))
+    // Without an address of theirs, nobody but the person invites from here.
+    let is_nobody = email::mail_account(call).is_none() && !account.is_some_and(is_identity);
+    is_nobody || own_party(call, account).address.eq_ignore_ascii_case(&organizer.address)
 }
 
 /// Sends these mails in order. Returns notes about that.
 pub(super) async fn notify(
     call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
     notices: Vec<Notice>,
     calendar: Option<&str>,
     approved: &Approved,
 ) -> Result<Vec<String>, Failure> {
     let Some(first) = notices.first() else { return Ok(Vec::new()) };
-    if !invites_to(call, &first.occasion) {
+    if !invites_to(call, account, &first.occasion) {
         return Ok(Vec::new());
     }
     let names = first.names();
-    if let Some(account) = &call.services.calendar
-        && account.sends_invitations(calendar).await?
-    {
+    if backend::sends_invitations(account, calendar).await? {
         return Ok(vec![l10n::calendar::told_by_server(names)]);
     }
-    if call.services.mail.is_none() {
-        return Ok(vec![l10n::calendar::not_told_no_account(names)]);
-    }
-    if call.services.check_access(call.ctx, Resource::Mail).await.is_err() {
-        return Ok(vec![l10n::calendar::not_told_no_owner(names)]);
+    if email::mail_account(call).is_none() {
+        return Ok(vec![match call.accounts.all().check(AccountService::Mail) {
+            Ok(()) => l10n::calendar::not_told_no_account(names),
+            Err(error) => l10n::calendar::not_told(names, error),
+        }]);
     }
     let mut notes = Vec::new();
     for (number, notice) in notices.iter().enumerate() {
@@ -119,7 +141,7 @@ pub(super) async fn notify(
             NoticeKind::Update => l10n::calendar::told_of_change(&names),
             NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(&names),
         };
-        match email::send_once(call, notice.mail(call, number), number, approved).await {
+        match email::send_once(call, notice.mail(call, account, number), number, approved).await {
             // Two mails about the two parts of a series may go to the same people: they are named once.
             Ok(_) if notes.contains(&note) => {}
             Ok(_) => notes.push(note),

@@ -10,7 +10,9 @@ mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_dav::{Effort, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
+use adjutant_dav::{
+    CalendarEvent, Effort, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots,
+};
 use adjutant_l10n as l10n;
 use async_trait::async_trait;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc, Weekday};
@@ -18,7 +20,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
-use backend::StoredEvent;
+use backend::{Scope, StoredEvent};
 pub(super) use restore::put_back;
 pub use today::agenda;
 
@@ -27,9 +29,11 @@ use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::span::Span;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{Allowance, ours};
+use adjutant_types::{AccountId, AccountService, Allowance, ours};
 
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts, under};
+use super::merged::{label, labelled};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts, under};
+use crate::accounts::{ConnectedAccount, PersonAccounts};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -58,10 +62,22 @@ impl BuiltinSkill for CalendarSkill {
         Resource::Calendar
     }
 
-    fn effect(&self, services: &Services) -> Idempotency {
+    fn effect(&self, accounts: &PersonAccounts) -> Idempotency {
         let invites_by_mail =
-            matches!(self, Self::Create | Self::Update | Self::Delete) && services.mail.is_some();
-        Idempotency::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
+            matches!(self, Self::Create | Self::Update | Self::Delete) && accounts.has(AccountService::Mail);
+        Idempotency::on_own_store_if(!accounts.has(AccountService::Calendar) && !invites_by_mail)
+    }
+
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+        let account = match self {
+            Self::List | Self::Search | Self::CheckAvailability => return Ok(None),
+            Self::Create => backend::target(call).await?,
+            Self::Update | Self::Delete => {
+                let scope = Scope::of(call)?;
+                if scope.is_one() { scope.account() } else { changes::by_id(call).await?.account }
+            }
+        };
+        Ok(account.map(|account| account.id.clone()))
     }
 
     fn action(&self) -> Option<ActionKind> {
@@ -88,10 +104,22 @@ impl BuiltinSkill for CalendarSkill {
         Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
     }
 
+    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool, Failure> {
+        match self {
+            Self::Update | Self::Delete => changes::puts_back(call, matches!(self, Self::Update)).await,
+            Self::List | Self::Search | Self::Create | Self::CheckAvailability => Ok(false),
+        }
+    }
+
     async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
         let is_own = matches!(self, Self::Create) && contacts::parties(call, "attendees").await?.is_empty();
-        let calendar = call.text("calendar").map(str::to_owned);
-        Ok(is_own.then_some(Allowance::Events { calendar }))
+        let account = call.account_for(AccountService::Calendar)?;
+        let own = account.filter(|account| !account.is_configured());
+        Ok(is_own.then(|| Allowance::Events {
+            calendar: call.text("calendar").map(str::to_owned),
+            account: own.map(|account| account.id.clone()),
+            label: label(call, AccountService::Calendar, account).map(str::to_owned),
+        }))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -129,32 +157,39 @@ impl BuiltinSkill for CalendarSkill {
 }
 
 /// The events in a period, and each of their instances, ordered by time.
-struct Agenda {
-    events: Vec<StoredEvent>,
+struct Agenda<'a> {
+    events: Vec<StoredEvent<'a>>,
     instances: Vec<(usize, Occurrence)>,
     /// Instances are left out: there are too many.
     is_cut: bool,
+    /// A line about each account that couldn't be read.
+    notes: Vec<String>,
 }
 
-impl Agenda {
+impl<'a> Agenda<'a> {
     /// The events of a period. An unreadable event doesn't hide the others.
     async fn load(
-        call: &CallContext<'_>,
+        call: &CallContext<'a>,
+        scope: &Scope<'a>,
         period: TimeRange,
         calendar: Option<&str>,
         is_wanted: impl Fn(&Series) -> bool,
     ) -> Result<Self, Failure> {
-        let mut events = backend::list(call, period, calendar).await?;
+        let (mut events, notes) = backend::list(call, scope, period, calendar).await?;
         events.retain(|event| is_wanted(&event.series));
         let (mut instances, is_cut) = instances(&events, period, call.zone());
         instances.sort_by_key(|(_, instance)| instance.range);
-        Ok(Self { events, instances, is_cut })
+        Ok(Self { events, instances, is_cut, notes })
     }
 
     /// The output with a word on what is left out.
     fn with_note(&self, mut output: Output) -> Output {
         if self.is_cut {
             output.summary.push_str(&format!("\n{}", l10n::calendar::incomplete()));
+            output.data["incomplete"] = json!(true);
+        }
+        for note in &self.notes {
+            output.summary.push_str(&format!("\n{note}"));
             output.data["incomplete"] = json!(true);
         }
         output
@@ -171,7 +206,7 @@ impl Agenda {
 
     fn output(&self, call: &CallContext<'_>, heading: String) -> Result<Output, Failure> {
         let zone = call.zone();
-        let (mut lines, mut items) = (Vec::new(), Vec::new());
+        let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
         for (index, instance) in self.instances.iter().take(SHOWN) {
             let event = &self.events[*index];
             let occasion = event.series.event_at(instance)?;
@@ -179,16 +214,14 @@ impl Agenda {
                 "" => String::new(),
                 location => format!(" ({})", one_line(location, 200)),
             };
-            lines.push(format!(
-                "- {}: {}{location}",
-                event::spoken(&occasion.start, &occasion.end, zone),
-                occasion.title
-            ));
-            items.push(event::item(&occasion, &event.calendar, zone));
+            let when = event::spoken(&occasion.start, &occasion.end, zone);
+            let line = format!("- {when}: {}{location}", occasion.title);
+            lines.push(labelled(call, AccountService::Calendar, event.account, line));
+            items.push(item(call, event.account, &occasion, &event.calendar));
+            // Other people write into a calendar on a server, whatever the UIDs of their events say.
+            untrusted |= event.account.is_some();
         }
         let summary = under(heading, lines);
-        // Other people write into a calendar on a server, whatever the UIDs of their events say.
-        let untrusted = call.services.calendar.is_some() && !items.is_empty();
         let data = json!({"items": items, "count": self.instances.len()});
         Ok(Output::outside_if(untrusted, summary, data))
     }
@@ -196,7 +229,7 @@ impl Agenda {
 
 /// The instances of events in a period, each with the number of its event, and whether some are left out. Events that
 /// need less than an equal share of [`ALL`] leave the rest to the others.
-fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize, Occurrence)>, bool) {
+fn instances(events: &[StoredEvent<'_>], period: TimeRange, zone: Tz) -> (Vec<(usize, Occurrence)>, bool) {
     let (mut found, mut left) = (BTreeMap::new(), ALL);
     let mut open: Vec<usize> = (0..events.len()).collect();
     for _ in 0..2 {
@@ -219,9 +252,23 @@ fn instances(events: &[StoredEvent], period: TimeRange, zone: Tz) -> (Vec<(usize
     (all.collect(), !open.is_empty())
 }
 
+/// An event as JSON, with its account's label where the person has several.
+fn item(
+    call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
+    occasion: &CalendarEvent,
+    calendar: &str,
+) -> Value {
+    let mut item = event::item(occasion, calendar, call.zone());
+    if let Some(label) = label(call, AccountService::Calendar, account) {
+        item["account"] = json!(label);
+    }
+    item
+}
+
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let period = period(call, 7)?;
-    let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
+    let (scope, period) = (Scope::of(call)?, period(call, 7)?);
+    let agenda = Agenda::load(call, &scope, period, call.text("calendar"), |_| true).await?;
     let heading = agenda.heading(l10n::calendar::nothing(spoken(period, call)));
     Ok(agenda.with_note(agenda.output(call, heading)?))
 }
@@ -230,7 +277,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let period = period(call, 366)?;
-    let mut agenda = Agenda::load(call, period, None, |series| mentions(series, &words)).await?;
+    let scope = Scope::of(call)?;
+    let mut agenda = Agenda::load(call, &scope, period, None, |series| mentions(series, &words)).await?;
     // The next instance of a series stands for all of them.
     let mut seen = BTreeSet::new();
     agenda.instances.retain(|(index, _)| seen.insert(*index));
@@ -248,8 +296,8 @@ fn covers(busy: &[TimeRange], period: TimeRange) -> bool {
 
 async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 1)?;
-    let mut agenda = Agenda::load(call, period, None, |_| true).await?;
-    agenda.instances.retain(|(_, instance)| instance.is_busy);
+    let mut agenda = Agenda::load(call, &Scope::of(call)?, period, None, |_| true).await?;
+    agenda.instances.retain(|(index, instance)| instance.is_busy && agenda.events[*index].counts());
     let busy: Vec<TimeRange> = agenda.instances.iter().map(|(_, instance)| instance.range).collect();
     let mut output = match call.text("duration") {
         Some(length) => slots(call, &busy, period, event::duration(length)?)?,

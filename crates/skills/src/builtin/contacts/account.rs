@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Finding;
-use adjutant_dav::{Card, CardDav, Collection, Contact};
+use adjutant_dav::{Card, Collection, Contact, CreateOutcome, WriteOutcome};
 use adjutant_l10n as l10n;
 use adjutant_types::ours;
 
+use crate::accounts::AddressBooks;
 use crate::builtin::Location;
 use crate::{Failure, SkillError};
 
@@ -16,9 +17,9 @@ const CACHE_TIME: Duration = Duration::from_mins(1);
 
 /// The address books of an account on a server.
 pub struct ContactsAccount {
-    pub(super) dav: CardDav,
+    dav: AddressBooks,
     default: String,
-    pub(super) cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
+    cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
 }
 
 /// A contact, and its storage.
@@ -31,12 +32,12 @@ pub(super) struct Entry {
 
 impl ContactsAccount {
     /// An account whose new contacts go into the address book of that name, or into the first if it is empty.
-    pub fn new(dav: CardDav, default: String) -> Self {
+    pub fn new(dav: AddressBooks, default: String) -> Self {
         let cache = moka::future::Cache::builder().time_to_live(CACHE_TIME).max_capacity(1).build();
         Self { dav, default, cache }
     }
 
-    pub(super) async fn default_book(&self) -> Result<Collection, Failure> {
+    async fn default_book(&self) -> Result<Collection, Failure> {
         let all = self.dav.address_books().await?;
         let is_default =
             |book: &Collection| self.default.is_empty() || book.name.eq_ignore_ascii_case(&self.default);
@@ -58,6 +59,31 @@ impl ContactsAccount {
         };
         let all = self.cache.try_get_with((), load).await;
         all.map_err(|error| error.as_ref().clone().into())
+    }
+
+    /// Adds a contact, unless an earlier attempt of the same call added it.
+    pub(super) async fn create(&self, card: &Card) -> Result<(), Failure> {
+        let book = self.default_book().await?;
+        let created = self.dav.create(&book.url, card).await;
+        self.cache.invalidate_all();
+        match created? {
+            CreateOutcome::Created { .. } | CreateOutcome::AlreadyExists(_) => Ok(()),
+        }
+    }
+
+    /// Replaces a contact, or deletes it.
+    pub(super) async fn write(
+        &self,
+        url: &str,
+        etag: Option<&str>,
+        card: Option<&Card>,
+    ) -> Result<WriteOutcome, Failure> {
+        let written = match card {
+            Some(card) => self.dav.update(url, etag, card).await,
+            None => self.dav.delete(url, etag).await,
+        };
+        self.cache.invalidate_all();
+        Ok(written?)
     }
 
     /// Whether the account works.

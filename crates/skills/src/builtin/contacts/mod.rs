@@ -4,11 +4,11 @@ mod account;
 mod recipients;
 mod restore;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
+use adjutant_dav::{Card, Contact, WriteOutcome};
 use adjutant_l10n as l10n;
 use adjutant_mail::Address;
 use async_trait::async_trait;
@@ -23,13 +23,14 @@ pub(super) use restore::put_back;
 use adjutant_store::Batch;
 use adjutant_store::objects::{self, TimeSpan};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::{ErrorText, FromCall, FromOutside, FromStore, ours};
+use adjutant_types::{AccountId, AccountService, ErrorText, FromCall, FromOutside, FromStore, ours};
 
+use super::merged::{account_line, id_of, label, labelled, merged};
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, Services, has_all_words, joined,
-    under,
+    BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, has_all_words, joined, under,
 };
+use crate::accounts::{ConnectedAccount, PersonAccounts};
 use crate::{Approved, Failure, Output, SkillError};
 
 domain! {
@@ -55,11 +56,22 @@ impl BuiltinSkill for ContactSkill {
         }
     }
 
-    fn effect(&self, services: &Services) -> Idempotency {
-        Idempotency::on_own_store_if(match self {
-            Self::ValidateEmail => services.resolver.is_none(),
-            _ => services.contacts.is_none(),
-        })
+    fn effect(&self, accounts: &PersonAccounts) -> Idempotency {
+        match self {
+            // It may ask a resolver, and changes nothing.
+            Self::ValidateEmail => Idempotency::Repeatable,
+            _ => Idempotency::on_own_store_if(!accounts.has(AccountService::Contacts)),
+        }
+    }
+
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+        let account = match self {
+            Self::Search | Self::Get | Self::Organizations | Self::ValidateEmail => return Ok(None),
+            Self::Create => call.account_for(AccountService::Contacts)?,
+            Self::Update if !call.accounts.all().has(AccountService::Contacts) => None,
+            Self::Update => by_id(call).await?.0,
+        };
+        Ok(account.map(|account| account.id.clone()))
     }
 
     fn action(&self) -> Option<ActionKind> {
@@ -83,7 +95,7 @@ impl BuiltinSkill for ContactSkill {
                 vec![Target::Always(l10n::contacts::changes_address())]
             }
             Self::Update => {
-                let Contact { id, name, .. } = by_id(call).await?.contact;
+                let Contact { id, name, .. } = by_id(call).await?.1.contact;
                 let contact = Thing { noun: "contact", id, title: name, is_shared: false };
                 std::iter::once(Target::Thing(contact)).chain(typed(call)).collect()
             }
@@ -92,10 +104,14 @@ impl BuiltinSkill for ContactSkill {
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         let Self::Update = self else { return Ok(Preview::default()) };
-        let old = by_id(call).await?.contact;
+        let (account, Entry { contact: old, .. }) = by_id(call).await?;
         let new = changed(&old, call)?;
+        let heading = match label(call, AccountService::Contacts, account) {
+            Some(label) => l10n::contacts::change_contact_of(&old.name, label),
+            None => l10n::contacts::change_contact(&old.name),
+        };
         Ok(Preview::of_changes(
-            l10n::contacts::change_contact(&old.name),
+            heading,
             [
                 (l10n::contacts::name_changes, old.name, new.name),
                 (l10n::contacts::emails_change, old.emails.join(", "), new.emails.join(", ")),
@@ -104,6 +120,12 @@ impl BuiltinSkill for ContactSkill {
                 (l10n::contacts::notes_change, old.notes, new.notes),
             ],
         ))
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        let Self::Create = self else { return Ok(None) };
+        let account = call.account_for(AccountService::Contacts)?;
+        Ok(account_line(call, AccountService::Contacts, account))
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
@@ -124,47 +146,104 @@ fn typed<'c>(call: &'c CallContext<'_>) -> impl Iterator<Item = Target> + 'c {
     all.map(|text| Target::Typed(text.to_owned()))
 }
 
-async fn entries(call: &CallContext<'_>) -> Result<Arc<Vec<Entry>>, Failure> {
-    if let Some(account) = &call.services.contacts {
-        return account.all().await;
+/// A contact, and the account that it is in; none: our own store.
+type Known<'a, E> = (Option<&'a ConnectedAccount>, E);
+
+/// The contacts that a call looks through.
+#[derive(Default)]
+struct Entries<'a> {
+    /// Those of each account, and of our own store: it has what a person entered before they connected an account.
+    books: Vec<Known<'a, Arc<Vec<Entry>>>>,
+    /// A line about each account that couldn't be read.
+    notes: Vec<String>,
+}
+
+impl<'a> Entries<'a> {
+    /// Those of the account that the call works with or names, or all.
+    async fn of(call: &CallContext<'a>) -> Result<Self, Failure> {
+        let accounts = call.accounts_of(AccountService::Contacts)?;
+        let is_chosen = call.accounts.named().is_some() || call.text("account").is_some();
+        Self::load(call, &accounts, !is_chosen || accounts.is_empty()).await
     }
+
+    /// All that the person has.
+    async fn all(call: &CallContext<'a>) -> Result<Self, Failure> {
+        let accounts: Vec<&ConnectedAccount> = call.accounts.all().with(AccountService::Contacts).collect();
+        Self::load(call, &accounts, true).await
+    }
+
+    async fn load(
+        call: &CallContext<'a>,
+        accounts: &[&'a ConnectedAccount],
+        with_own: bool,
+    ) -> Result<Self, Failure> {
+        let read = merged(accounts, all_of).await?;
+        let books = read.found.into_iter().map(|(account, entries)| (Some(account), entries));
+        let mut all = Self { books: books.collect(), notes: read.notes };
+        // What the configuration names is instead of our own.
+        if with_own && !accounts.iter().any(|account| account.is_configured()) {
+            all.books.insert(0, (None, Arc::new(own_entries(call).await?)));
+        }
+        Ok(all)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.books.iter().flat_map(|(_, entries)| entries.iter())
+    }
+
+    /// Each with its account.
+    fn known(&self) -> impl Iterator<Item = Known<'a, &Entry>> {
+        self.books.iter().flat_map(|(account, entries)| entries.iter().map(move |entry| (*account, entry)))
+    }
+}
+
+async fn all_of(account: &ConnectedAccount) -> Result<Arc<Vec<Entry>>, Failure> {
+    server(account)?.all().await
+}
+
+fn server(account: &ConnectedAccount) -> Result<&ContactsAccount, SkillError> {
+    let missing = || SkillError::not_found(ours!(l10n::contacts::no_address_book));
+    account.contacts.as_deref().ok_or_else(missing)
+}
+
+async fn own_entries(call: &CallContext<'_>) -> Result<Vec<Entry>, Failure> {
     let rows = objects::between(call.store(), &call.ctx.turn.person.id, "contact", 0, i64::MAX).await?;
     let readable = rows.into_iter().filter_map(|row| {
         let card = Card::read(&row.text).ok()?;
         Some(Entry { contact: card.contact(), card, location: Location::OwnStore(row) })
     });
-    Ok(Arc::new(readable.collect()))
-}
-
-/// Other people write into a server's address books.
-fn is_untrusted(call: &CallContext<'_>, items: &[Value]) -> bool {
-    call.services.contacts.is_some() && !items.is_empty()
+    Ok(readable.collect())
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (query, organization) = (call.lowercase("query"), call.lowercase("organization"));
-    let entries = entries(call).await?;
-    let mut found: Vec<&Contact> = entries.iter().map(|entry| &entry.contact).collect();
-    found.retain(|contact| {
+    let entries = Entries::of(call).await?;
+    let contacts = entries.known().map(|(account, entry)| (account, &entry.contact));
+    let mut found: Vec<Known<'_, &Contact>> = contacts.collect();
+    found.retain(|(_, contact)| {
         contact.organization.to_lowercase().contains(&organization) && mentions(contact, &query)
     });
-    found.sort_by_key(|contact| contact.name.to_lowercase());
+    found.sort_by_key(|(_, contact)| contact.name.to_lowercase());
     let shown = &found[..found.len().min(call.limit())];
+    let line =
+        |known: &Known<'_, &Contact>| labelled(call, AccountService::Contacts, known.0, spoken(known.1));
     let summary = match found.as_slice() {
-        [contact] => spoken(contact),
+        [only] => line(only),
         _ => {
             let heading = match found.len() {
-                0 if entries.is_empty() => l10n::contacts::none_yet(),
+                0 if entries.iter().next().is_none() => l10n::contacts::none_yet(),
                 0 => l10n::contacts::none_found(),
                 count if count > shown.len() => l10n::contacts::found_first(count, shown.len()),
                 count => l10n::contacts::found(count),
             };
-            under(heading, shown.iter().map(|contact| format!("- {}", spoken(contact))))
+            under(heading, shown.iter().map(|known| format!("- {}", line(known))))
         }
     };
-    let items: Vec<Value> = shown.iter().map(|contact| item(contact)).collect();
-    let untrusted = is_untrusted(call, &items);
-    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": found.len()})))
+    let items: Vec<Value> = shown.iter().map(|(account, contact)| item_in(call, *account, contact)).collect();
+    let data = json!({"items": items, "count": found.len()});
+    // Other people write into a server's address books.
+    let untrusted = shown.iter().any(|(account, _)| account.is_some());
+    Ok(Output::outside_if(untrusted, under(summary, entries.notes), data))
 }
 
 async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -183,20 +262,22 @@ async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The contact with the id in the arguments.
-async fn by_id(call: &CallContext<'_>) -> Result<Entry, Failure> {
+async fn by_id<'a>(call: &CallContext<'a>) -> Result<Known<'a, Entry>, Failure> {
     let id = call.text("id").unwrap_or_default();
-    let found = entries(call).await?.iter().find(|entry| entry.contact.id == id).cloned();
+    let entries = Entries::of(call).await?;
+    let found = entries.known().find(|(_, entry)| entry.contact.id == id);
     let missing = || SkillError::not_found(ours!(l10n::contacts::not_found, FromCall(id)));
-    found.ok_or_else(|| missing().into())
+    let (account, entry) = found.ok_or_else(missing)?;
+    Ok((account, entry.clone()))
 }
 
 async fn get(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let Entry { contact, .. } = by_id(call).await?;
-    let mut summary = spoken(&contact);
+    let (account, Entry { contact, .. }) = by_id(call).await?;
+    let mut summary = labelled(call, AccountService::Contacts, account, spoken(&contact));
     if !contact.notes.is_empty() {
         summary.push_str(&format!("\n{}", contact.notes));
     }
-    Ok(Output::outside_if(call.services.contacts.is_some(), summary, item(&contact)))
+    Ok(Output::outside_if(account.is_some(), summary, item_in(call, account, &contact)))
 }
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -210,36 +291,30 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     };
     let contact = changed(&blank, call)?;
     let card = Card::new(&contact, call.now())?;
-    match &call.services.contacts {
+    let account = call.account_for(AccountService::Contacts)?;
+    match account {
         None => {
             let person = &call.ctx.turn.person.id;
             objects::insert(writes, person, "contact", (&contact.id, &card.text()), TimeSpan::default());
         }
-        Some(account) => {
-            let book = account.default_book().await?;
-            let created = account.dav.create(&book.url, &card).await;
-            account.cache.invalidate_all();
-            // It is already there if an earlier attempt of this call made it.
-            match created? {
-                CreateOutcome::Created { .. } | CreateOutcome::AlreadyExists(_) => {}
-            }
-        }
+        Some(account) => server(account)?.create(&card).await?,
     }
-    let made = [Step::Contact { uid: contact.id.clone(), before: None, after: Some(card.text()) }];
+    let (uid, after) = (contact.id.clone(), Some(card.text()));
+    let made = [Step::Contact { uid, before: None, after, account: id_of(account) }];
     let summary = l10n::contacts::added(spoken(&contact));
-    Ok(Output::ours(summary, item(&contact)).undone_by(undo::left(&made)))
+    let summary = labelled(call, AccountService::Contacts, account, summary);
+    Ok(Output::ours(summary, item_in(call, account, &contact)).undone_by(undo::left(&made)))
 }
 
 async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let Entry { contact, mut card, location } = by_id(call).await?;
+    let (account, Entry { contact, mut card, location }) = by_id(call).await?;
     let before = card.text();
     let contact = changed(&contact, call)?;
     card.change(&contact, call.now())?;
-    match (&call.services.contacts, location) {
+    match (account, location) {
         (Some(account), Location::Server { url, etag }) => {
-            let written = account.dav.update(&url, etag.as_deref(), &card).await;
-            account.cache.invalidate_all();
-            if let WriteOutcome::Conflict(_) | WriteOutcome::Gone = written? {
+            let written = server(account)?.write(&url, etag.as_deref(), Some(&card)).await?;
+            if let WriteOutcome::Conflict(_) | WriteOutcome::Gone = written {
                 return Err(SkillError::tool(ours!(l10n::contacts::changed_meanwhile)).into());
             }
         }
@@ -249,19 +324,23 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         }
         (None, Location::Server { .. }) => {}
     }
-    let changed = [Step::Contact { uid: contact.id.clone(), before: Some(before), after: Some(card.text()) }];
+    let (uid, before, after) = (contact.id.clone(), Some(before), Some(card.text()));
+    let changed = [Step::Contact { uid, before, after, account: id_of(account) }];
     let summary = l10n::contacts::changed(spoken(&contact));
-    let is_outside = call.services.contacts.is_some();
-    Ok(Output::outside_if(is_outside, summary, item(&contact)).undone_by(undo::left(&changed)))
+    let summary = labelled(call, AccountService::Contacts, account, summary);
+    let data = item_in(call, account, &contact);
+    Ok(Output::outside_if(account.is_some(), summary, data).undone_by(undo::left(&changed)))
 }
 
 async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.lowercase("query");
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for entry in entries(call).await?.iter() {
+    let (entries, mut untrusted) = (Entries::of(call).await?, false);
+    for (account, entry) in entries.known() {
         let name = entry.contact.organization.trim();
         if !name.is_empty() && name.to_lowercase().contains(&query) {
             *counts.entry(name.to_owned()).or_default() += 1;
+            untrusted |= account.is_some();
         }
     }
     let heading = match counts.is_empty() {
@@ -271,8 +350,8 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
     let summary = under(heading, counts.iter().map(|(name, count)| format!("- {name} ({count})")));
     let item = |(name, count): (&String, &usize)| json!({"name": name, "contacts": count});
     let items: Vec<Value> = counts.iter().map(item).collect();
-    let untrusted = is_untrusted(call, &items);
-    Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
+    let data = json!({"items": items, "count": items.len()});
+    Ok(Output::outside_if(untrusted, under(summary, entries.notes), data))
 }
 
 /// The addresses and names of an argument, each name as the one contact it means.
@@ -290,27 +369,32 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
 
 /// The contact of this name: an equal name wins over one that contains the words.
 async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure> {
-    let (entries, query) = (entries(call).await?, name.to_lowercase());
+    let (entries, query) = (Entries::all(call).await?, name.to_lowercase());
     let has_words = |contact: &Contact| {
         let name = contact.name.to_lowercase();
         query.split_whitespace().all(|word| name.split_whitespace().any(|part| part == word))
     };
-    let contacts = entries.iter().map(|entry| &entry.contact);
-    let mut found: Vec<&Contact> =
-        contacts.clone().filter(|contact| contact.name.to_lowercase() == query).collect();
+    let contacts = || entries.known().map(|(account, entry)| (account, &entry.contact));
+    let mut found: Vec<Known<'_, &Contact>> =
+        contacts().filter(|(_, contact)| contact.name.to_lowercase() == query).collect();
     if found.is_empty() {
-        found = contacts.filter(|contact| has_words(contact)).collect();
+        found = contacts().filter(|(_, contact)| has_words(contact)).collect();
     }
+    // Several accounts may have the same person.
+    let mut known = HashSet::new();
+    found.retain(|(_, contact)| {
+        contact.emails.first().is_none_or(|address| known.insert(address.to_lowercase()))
+    });
     let error = match found.as_slice() {
-        [contact] => match contact.emails.first() {
+        [(account, contact)] => match contact.emails.first() {
             Some(address) => {
                 return Ok(Address { name: Some(contact.name.clone()), address: address.clone() });
             }
-            None => SkillError::params(ours!(l10n::contacts::no_address, named(call, contact))),
+            None => SkillError::params(ours!(l10n::contacts::no_address, named(*account, contact))),
         },
         [] => SkillError::params(ours!(l10n::contacts::none_called, FromCall(name))),
         several => {
-            let names = joined(several.iter().map(|contact| named(call, contact)));
+            let names = joined(several.iter().map(|(account, contact)| named(*account, contact)));
             SkillError::params(ours!(l10n::contacts::several_called, FromCall(name), names))
         }
     };
@@ -351,10 +435,10 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     if new.name.is_empty() { Err(SkillError::params(ours!(l10n::contacts::no_name))) } else { Ok(new) }
 }
 
-fn named(call: &CallContext<'_>, contact: &Contact) -> ErrorText {
-    match call.services.contacts.is_some() {
-        true => ours!("{}", FromOutside(spoken(contact))),
-        false => ours!("{}", FromStore("contacts", contact.id.as_str(), spoken(contact).as_str())),
+fn named(account: Option<&ConnectedAccount>, contact: &Contact) -> ErrorText {
+    match account {
+        Some(_) => ours!("{}", FromOutside(spoken(contact))),
+        None => ours!("{}", FromStore("contacts", contact.id.as_str(), spoken(contact).as_str())),
     }
 }
 
@@ -366,6 +450,14 @@ fn spoken(contact: &Contact) -> String {
         true => contact.name.clone(),
         false => format!("{} ({})", contact.name, details.join(", ")),
     }
+}
+
+fn item_in(call: &CallContext<'_>, account: Option<&ConnectedAccount>, contact: &Contact) -> Value {
+    let mut item = item(contact);
+    if let Some(label) = label(call, AccountService::Contacts, account) {
+        item["account"] = json!(label);
+    }
+    item
 }
 
 fn item(contact: &Contact) -> Value {

@@ -1,11 +1,13 @@
 //! Puts a contact back as it was.
 
-use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
+use adjutant_dav::{Card, Contact, WriteOutcome};
 use adjutant_store::Batch;
 use adjutant_store::objects::{self, TimeSpan};
+use adjutant_types::{AccountId, AccountService};
 
-use super::entries;
+use super::{Entry, all_of, own_entries, server};
 use crate::Failure;
+use crate::builtin::merged::of_step;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::builtin::{CallContext, Location};
 
@@ -17,12 +19,20 @@ fn content(text: Option<&str>) -> Option<Contact> {
 /// Puts a contact back, if it is as `after` says.
 pub(in crate::builtin) async fn put_back(
     call: &CallContext<'_>,
+    account: &AccountId,
     uid: &str,
-    before: Option<&str>,
-    after: Option<&str>,
+    (before, after): (Option<&str>, Option<&str>),
     writes: &mut Batch,
 ) -> Result<Outcome, Failure> {
-    let now = entries(call).await?.iter().find(|entry| entry.contact.id == uid).cloned();
+    let account = match of_step(call, AccountService::Contacts, account) {
+        None if !account.is_empty() => return Ok(Outcome::Impossible),
+        found => found,
+    };
+    let is_this = |entry: &&Entry| entry.contact.id == uid;
+    let now = match account {
+        Some(account) => all_of(account).await?.iter().find(is_this).cloned(),
+        None => own_entries(call).await?.iter().find(is_this).cloned(),
+    };
     let current = now.as_ref().map(|entry| entry.contact.clone());
     if let Some(outcome) = without_writing(&current, &content(before), &content(after)) {
         return Ok(outcome);
@@ -34,26 +44,15 @@ pub(in crate::builtin) async fn put_back(
         }
         (Some(Location::OwnStore(row)), None) => objects::delete(writes, person, "contact", &row),
         (Some(Location::Server { url, etag }), card) => {
-            let Some(account) = &call.services.contacts else { return Ok(Outcome::Impossible) };
-            let written = match card {
-                Some(card) => account.dav.update(&url, etag.as_deref(), &card).await?,
-                None => account.dav.delete(&url, etag.as_deref()).await?,
-            };
-            account.cache.invalidate_all();
+            let Some(account) = account else { return Ok(Outcome::Impossible) };
+            let written = server(account)?.write(&url, etag.as_deref(), card.as_ref()).await?;
             if let WriteOutcome::Conflict(_) = written {
                 return Ok(Outcome::Changed);
             }
         }
-        (None, Some(card)) => match &call.services.contacts {
+        (None, Some(card)) => match account {
             None => objects::insert(writes, person, "contact", (uid, &card.text()), TimeSpan::default()),
-            Some(account) => {
-                let book = account.default_book().await?;
-                let created = account.dav.create(&book.url, &card).await?;
-                account.cache.invalidate_all();
-                match created {
-                    CreateOutcome::Created { .. } | CreateOutcome::AlreadyExists(_) => {}
-                }
-            }
+            Some(account) => server(account)?.create(&card).await?,
         },
         (None, None) => {}
     }

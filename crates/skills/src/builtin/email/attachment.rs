@@ -9,7 +9,7 @@ use adjutant_turn::wording;
 use adjutant_types::{FileId, ours};
 use serde_json::Value;
 
-use super::{imap, message_id, parties};
+use super::{inbox, inbox_of, letter_in, message_id, parties};
 use crate::builtin::{CallContext, Resource, notes, text};
 use crate::file_store::{self, Fetched, MAX_BYTES};
 use crate::{Failure, Output, SkillError};
@@ -18,9 +18,8 @@ use crate::{Failure, Output, SkillError};
 pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let number =
         call.arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
-    let imap = imap(call.services)?;
-    let letter = super::letter(call, message_id(call)).await?;
-    let (about, content) = imap.attachment(message_id(call), number, MAX_BYTES).await?;
+    let (account, letter) = letter_in(call, message_id(call)).await?;
+    let (about, content) = inbox_of(account)?.attachment(message_id(call), number, MAX_BYTES).await?;
     if content.is_empty() {
         return Err(SkillError::params(ours!(email::empty_attachment)).into());
     }
@@ -87,7 +86,7 @@ pub(super) fn check_size(letter: &Message) -> Result<(), SkillError> {
 /// The attachments of a mail, to be sent on as they are.
 pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
     check_size(letter)?;
-    let (imap, mut left) = (imap(call.services)?, MAX_BYTES);
+    let (imap, mut left) = (inbox(call)?, MAX_BYTES);
     let mut all = Vec::new();
     for number in 1..=letter.attachments.len() {
         let (about, bytes) = imap.attachment(&letter.id, number, left).await?;

@@ -9,12 +9,15 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::{Batch, Store, StoreError, executions};
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
-use adjutant_types::{ConversationId, InstanceId};
-use chrono::TimeDelta;
+use adjutant_types::{AccountService, ConversationId, InstanceId};
+use chrono::{NaiveDate, TimeDelta};
+use futures::future::join_all;
 
-use super::imap;
+use super::inbox_of;
 use super::sending::written_by;
+use crate::accounts::ConnectedAccount;
 use crate::builtin::Services;
+use crate::builtin::merged::AT_ONCE;
 
 /// Older bounces were announced before, or nobody waits for them.
 const MAX_AGE: TimeDelta = TimeDelta::days(7);
@@ -28,21 +31,25 @@ impl Services {
         store: &Store,
         instance: &InstanceId,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        let Ok(imap) = imap(self) else { return Ok(Vec::new()) };
         let since = (utc(store.now()) - MAX_AGE).date_naive();
-        let bounces = match imap.bounces(Some(since), 0, MAX).await {
-            Ok(bounces) => bounces,
-            Err(error) => {
-                tracing::warn!(%error, "can't check for bounced mails; will try again");
-                return Ok(Vec::new());
-            }
-        };
+        let accounts = self.accounts.all_with(store, AccountService::Mail).await?;
         let mut conversations = Vec::new();
-        for bounce in bounces {
-            conversations.extend(report(store, instance, &bounce).await?);
+        for some in accounts.chunks(AT_ONCE) {
+            let bounces = join_all(some.iter().map(|account| bounces_in(account, since))).await;
+            for bounce in bounces.into_iter().flatten() {
+                conversations.extend(report(store, instance, &bounce).await?);
+            }
         }
         Ok(conversations)
     }
+}
+
+async fn bounces_in(account: &ConnectedAccount, since: NaiveDate) -> Vec<Bounce> {
+    let Ok(imap) = inbox_of(account) else { return Vec::new() };
+    imap.bounces(Some(since), 0, MAX).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, account = %account.id, "can't check for bounced mails; will try again");
+        Vec::new()
+    })
 }
 
 async fn report(

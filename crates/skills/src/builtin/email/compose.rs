@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use adjutant_l10n::email;
 use adjutant_mail::{Address, Draft, FolderKind, Message, MessageLocation, is_inside};
-use adjutant_types::{FromCall, FromConfig, Own, ours};
+use adjutant_types::{AccountService, FromCall, FromConfig, Own, ours};
 
 use super::sending::{is_begun, message_id};
-use super::{attachment, imap, parties};
+use super::{Mailbox, attachment, inbox, parties};
+use crate::accounts::ConnectedAccount;
+use crate::builtin::merged::label;
 use crate::builtin::{CallContext, Preview, contacts};
 use crate::risk::fenced;
 use crate::{Failure, Risk, SkillError};
@@ -15,11 +17,22 @@ use crate::{Failure, Risk, SkillError};
 /// A mail to more recipients than this is risky.
 pub(in crate::builtin) const MANY: usize = 5;
 
+/// The account that the call's mails go out from. Those of a call about an event or a contact, whose account has no mail,
+/// go out from the default one.
+pub(in crate::builtin) fn mail_account<'a>(call: &CallContext<'a>) -> Option<&'a ConnectedAccount> {
+    let mut all = call.accounts.all().with(AccountService::Mail);
+    call.account_for(AccountService::Mail).unwrap_or_else(|_| all.find(|account| account.is_mail_default))
+}
+
+fn mailbox<'a>(call: &CallContext<'a>) -> Option<&'a Mailbox> {
+    mail_account(call)?.mail.as_deref()
+}
+
 /// The sender: the mail account, or without one an address that nobody can answer.
 pub(in crate::builtin) fn writer(call: &CallContext<'_>) -> Address {
     let nobody =
         || Address { name: Some(call.ctx.turn.person.name.clone()), address: "nobody@localhost".into() };
-    call.services.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
+    mailbox(call).map_or_else(nobody, |mail| mail.from.clone())
 }
 
 /// An empty mail; a call can write several.
@@ -90,7 +103,7 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Fa
 }
 
 async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft, Failure> {
-    let imap = imap(call.services)?;
+    let imap = inbox(call)?;
     let mut at = imap.find(message_id, &[FolderKind::Drafts]).await?;
     // An earlier attempt may have put it away. One that the person threw away isn't sent.
     let is_retry = if call.text("draft").is_some() { is_begun(call).await? } else { call.is_retry };
@@ -122,7 +135,7 @@ async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft, Fai
 pub(super) async fn discard(call: &CallContext<'_>, draft: Option<&str>) -> Option<MessageLocation> {
     let message_id = draft?;
     let discarded = async {
-        let imap = imap(call.services)?;
+        let imap = inbox(call)?;
         if let Some(draft) = imap.find(message_id, &[FolderKind::Drafts]).await? {
             imap.move_to(&draft.id, "trash").await?;
         }
@@ -193,11 +206,14 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
     let risk = if is_risky { Risk::High } else { Risk::Medium };
     let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
-    let mut text = match call.services.mail.is_some() {
-        true => email::preview(to, subject),
-        false => email::preview_as_file(to, subject),
+    let account = mail_account(call);
+    let mut text = match account {
+        Some(_) => email::preview(to, subject),
+        None => email::preview_as_file(to, subject),
     };
     let more = [
+        label(call, AccountService::Mail, account)
+            .map(|label| email::preview_from(&draft.from.address, label)),
         (!draft.cc.is_empty()).then(|| email::preview_cc(parties(&draft.cc).join(", "))),
         (!draft.bcc.is_empty()).then(|| email::preview_bcc(parties(&draft.bcc).join(", "))),
         (!files.is_empty()).then(|| email::preview_attachments(files.join(", "))),
@@ -217,7 +233,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
 /// Whether an address is neither ours nor a plain one of an internal domain.
 pub(in crate::builtin) fn is_outside(call: &CallContext<'_>, address: &str) -> bool {
     let party = Address { name: None, address: address.to_owned() };
-    !call.services.mail.as_ref().is_some_and(|mail| {
+    !mailbox(call).is_some_and(|mail| {
         is_inside(&party, &mail.internal_domains) || mail.from.address.eq_ignore_ascii_case(address)
     })
 }

@@ -9,22 +9,24 @@ mod sorting;
 
 use adjutant_chat::Finding;
 use adjutant_l10n as l10n;
-use adjutant_mail::{Address, FolderKind, Imap, Message, Smtp};
+use adjutant_mail::{Address, Bounce, FolderKind, Message};
 use async_trait::async_trait;
 use serde_json::json;
 
-pub(super) use compose::{MANY, blank, is_outside, writer};
+pub(super) use compose::{MANY, blank, is_outside, mail_account, writer};
 pub(super) use sending::send_once;
 pub(super) use sorting::{mark_back, move_back};
 
 use adjutant_store::{Batch, attempts};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::{Allowance, ours};
+use adjutant_types::{AccountId, AccountService, Allowance, ours};
 
+use super::merged::{account_line, labelled, merged};
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, contacts};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts, under};
+use crate::accounts::{ConnectedAccount, Inbox, PersonAccounts, Sender};
 use crate::executor::mail_id;
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, ErrorKind, Failure, Output, SkillError};
 
 domain! {
     "email", "../../../../../skills/email.toml", EmailSkill {
@@ -47,11 +49,27 @@ impl BuiltinSkill for EmailSkill {
         Resource::Mail
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         match self {
             Self::Send | Self::Reply | Self::Forward => Idempotency::Phased,
             _ => Idempotency::Repeatable,
         }
+    }
+
+    /// Of a mail that is in one of several accounts, that one.
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+        let named = match self {
+            Self::Search | Self::Read | Self::Attachment | Self::Status => return Ok(None),
+            Self::Send | Self::Draft => {
+                ["draft", "replaces", "message_id"].into_iter().find_map(|name| call.text(name))
+            }
+            Self::Reply | Self::Forward | Self::Mark | Self::Move => call.text("message_id"),
+        };
+        let account = match named.filter(|_| call.text("account").is_none()) {
+            Some(id) if call.has_several(AccountService::Mail) => Some(letter_in(call, id).await?.0),
+            _ => call.account_for(AccountService::Mail)?,
+        };
+        Ok(account.map(|account| account.id.clone()))
     }
 
     fn action(&self) -> Option<ActionKind> {
@@ -134,9 +152,14 @@ impl BuiltinSkill for EmailSkill {
             Self::Draft => call.text("replaces").or(call.text("message_id")),
             _ => None,
         };
-        let Some(id) = named else { return Ok(None) };
-        let mail = imap(call.services)?.read(id).await?;
-        Ok(Some(l10n::email::subject(mail.subject, parties(&mail.from).join(", "))))
+        let account = match self {
+            Self::Draft | Self::Mark | Self::Move => call.account_for(AccountService::Mail)?,
+            _ => None,
+        };
+        let Some(id) = named else { return Ok(account_line(call, AccountService::Mail, account)) };
+        let mail = inbox(call)?.read(id).await?;
+        let subject = l10n::email::subject(mail.subject, parties(&mail.from).join(", "));
+        Ok(Some(labelled(call, AccountService::Mail, account, subject)))
     }
 
     async fn run(
@@ -145,20 +168,21 @@ impl BuiltinSkill for EmailSkill {
         approved: &Approved,
         writes: &mut Batch,
     ) -> Result<Output, Failure> {
+        // Boxed where they are large: each is a part of every call's future otherwise.
         match self {
             Self::Send => {
-                let draft = sending::composed(call, compose::to_send(call)).await?;
+                let draft = sending::composed(call, Box::pin(compose::to_send(call))).await?;
                 let original = draft.in_reply_to.clone();
                 let sent = sending::answer(call, original.as_deref(), draft, approved).await?;
                 compose::discard(call, call.text("draft")).await;
                 Ok(sent)
             }
             Self::Reply => {
-                let (letter, reply) = sending::composed(call, compose::reply(call)).await?;
+                let (letter, reply) = sending::composed(call, Box::pin(compose::reply(call))).await?;
                 sending::answer(call, Some(&letter.id), reply, approved).await
             }
             Self::Forward => {
-                let forward = sending::composed(call, compose::whole_forward(call)).await?;
+                let forward = sending::composed(call, Box::pin(compose::whole_forward(call))).await?;
                 sending::send(call, forward, approved).await
             }
             Self::Draft => draft(call).await,
@@ -181,9 +205,9 @@ pub struct Mailbox {
     /// Whether our own address gets a copy of each mail.
     pub self_copy: bool,
     /// The server that takes mails.
-    pub smtp: Smtp,
+    pub smtp: Sender,
     /// The server that keeps them.
-    pub imap: Option<Imap>,
+    pub imap: Option<Inbox>,
 }
 
 impl Mailbox {
@@ -209,20 +233,77 @@ impl Mailbox {
     }
 }
 
-fn no_account() -> SkillError {
-    SkillError::not_found(ours!(l10n::email::no_account))
+fn no_account(call: &CallContext<'_>) -> SkillError {
+    SkillError::not_found(match call.accounts.all().may_connect {
+        true => ours!(l10n::accounts::not_connected),
+        false => ours!(l10n::email::no_account),
+    })
 }
 
-fn imap(services: &Services) -> Result<&Imap, SkillError> {
-    let mail = services.mail.as_ref().ok_or_else(no_account)?;
-    mail.imap.as_ref().ok_or_else(|| SkillError::not_found(ours!(l10n::email::no_inbox)))
+fn no_inbox() -> SkillError {
+    SkillError::not_found(ours!(l10n::email::no_inbox))
 }
 
-/// Reads a mail, with its date in the person's zone, unless it was set aside because reading it ended the process
-/// twice.
+fn inbox_of(account: &ConnectedAccount) -> Result<&Inbox, SkillError> {
+    account.mail.as_deref().and_then(|mail| mail.imap.as_ref()).ok_or_else(no_inbox)
+}
+
+/// The inbox of the account that a call changes something in.
+fn inbox<'a>(call: &CallContext<'a>) -> Result<&'a Inbox, SkillError> {
+    inbox_of(call.account_for(AccountService::Mail)?.ok_or_else(|| no_account(call))?)
+}
+
+/// The accounts in which a call looks for mails, the default first.
+fn inboxes<'a>(call: &CallContext<'a>) -> Result<Vec<&'a ConnectedAccount>, SkillError> {
+    let mut accounts = call.accounts_of(AccountService::Mail)?;
+    if accounts.is_empty() {
+        return Err(no_account(call));
+    }
+    accounts.retain(|account| inbox_of(account).is_ok());
+    if accounts.is_empty() {
+        return Err(no_inbox());
+    }
+    accounts.sort_by_key(|account| !account.is_mail_default);
+    Ok(accounts)
+}
+
+/// Reads a mail.
 async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
+    Ok(letter_in(call, message_id).await?.1)
+}
+
+/// Whether an error concerns one mail alone.
+fn is_of_one(error: &SkillError) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Params)
+}
+
+/// Reads a mail from the first account that has it.
+async fn letter_in<'a>(
+    call: &CallContext<'a>,
+    message_id: &str,
+) -> Result<(&'a ConnectedAccount, Message), Failure> {
+    let mut failed: Option<SkillError> = None;
+    for account in inboxes(call)? {
+        match letter_of(call, account, message_id).await {
+            Ok(letter) => return Ok((account, letter)),
+            // An account that can't be read now may have it.
+            Err(Failure::Skill(error)) if failed.as_ref().is_none_or(is_of_one) => failed = Some(error),
+            Err(Failure::Skill(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Err(failed.unwrap_or_else(|| no_account(call)).into())
+}
+
+/// Reads a mail of this account, with its date in the person's zone, unless it was set aside because reading it ended the
+/// process twice.
+async fn letter_of(
+    call: &CallContext<'_>,
+    account: &ConnectedAccount,
+    message_id: &str,
+) -> Result<Message, Failure> {
     let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
-    let read = attempts::counted(call.store(), &what, imap(call.services)?.read(message_id)).await?;
+    let read = attempts::counted(call.store(), &what, inbox_of(account)?.read(message_id)).await?;
     let quarantined = || SkillError::params(ours!(l10n::email::set_aside));
     let letter = read.ok_or_else(quarantined)??;
     let date = letter.date.map(|date| date.with_timezone(&call.zone()).fixed_offset());
@@ -260,7 +341,9 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
     let data = json!({"message_id": draft.message_id, "subject": draft.subject});
-    let Ok(imap) = imap(call.services) else {
+    let account = call.account_for(AccountService::Mail)?;
+    let with_inbox = account.and_then(|account| inbox_of(account).ok().map(|inbox| (account, inbox)));
+    let Some((account, imap)) = with_inbox else {
         let path = compose::save_as_file(call, &bytes).await?;
         return Ok(Output::ours(l10n::email::draft_saved_as_file(draft.subject, path.display()), data));
     };
@@ -277,8 +360,10 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
             message_id: id.to_owned(),
             from: from.folder.clone(),
             to: to.folder.clone(),
+            account: account.id.clone(),
         }))
     });
+    let summary = labelled(call, AccountService::Mail, Some(account), summary);
     Ok(sending::output(is_outside, summary, data).undone_by(undo))
 }
 
@@ -286,13 +371,31 @@ fn message_id<'a>(call: &CallContext<'a>) -> &'a str {
     call.text("message_id").unwrap_or_default()
 }
 
-async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let (imap, id) = (imap(call.services)?, message_id(call));
+/// What became of a mail, as one account tells.
+enum Fate {
+    Bounced(Bounce),
+    Sent,
+    NotFound,
+}
+
+async fn fate(account: &ConnectedAccount, message_id: &str) -> Result<Fate, Failure> {
+    let imap = inbox_of(account)?;
     let bare = |message_id: &str| message_id.trim_matches(['<', '>']).to_lowercase();
-    let bounces = imap.bounces(None, 0, 100).await?;
-    let bounce = bounces
-        .iter()
-        .find(|bounce| bounce.original.as_deref().is_some_and(|original| bare(original) == bare(id)));
+    let is_this = |original: &str| bare(original) == bare(message_id);
+    let is_of = |bounce: &Bounce| bounce.original.as_deref().is_some_and(is_this);
+    if let Some(bounce) = imap.bounces(None, 0, 100).await?.into_iter().find(is_of) {
+        return Ok(Fate::Bounced(bounce));
+    }
+    Ok(imap.find(message_id, &[FolderKind::Sent]).await?.map_or(Fate::NotFound, |_| Fate::Sent))
+}
+
+async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (accounts, id) = (inboxes(call)?, message_id(call));
+    let fates = merged(&accounts, |account| fate(account, id)).await?;
+    let bounce = fates.found.iter().find_map(|(_, fate)| match fate {
+        Fate::Bounced(bounce) => Some(bounce),
+        Fate::Sent | Fate::NotFound => None,
+    });
     if let Some(bounce) = bounce {
         let line = |failed: &adjutant_mail::FailedRecipient| {
             format!("{} ({} {})", failed.recipient, failed.status, failed.diagnostic)
@@ -301,9 +404,9 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
         let summary = l10n::email::bounced(lines.join("; "));
         return Ok(Output::new(summary, json!({"status": "bounced"})));
     }
-    let (status, summary) = match imap.find(id, &[FolderKind::Sent]).await? {
-        Some(_) => ("sent", l10n::email::sent_and_not_bounced()),
-        None => ("not found", l10n::email::not_in_sent()),
+    let (status, summary) = match fates.found.iter().any(|(_, fate)| matches!(fate, Fate::Sent)) {
+        true => ("sent", l10n::email::sent_and_not_bounced()),
+        false => ("not found", l10n::email::not_in_sent()),
     };
-    Ok(Output::ours(summary, json!({"status": status})))
+    Ok(Output::ours(under(summary, fates.notes), json!({"status": status})))
 }

@@ -1,23 +1,82 @@
 //! Finding and reading mails.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use adjutant_l10n::email;
-use adjutant_mail::{AttachmentInfo, Found, Message, Query, unquoted};
+use adjutant_mail::{Address, AttachmentInfo, Found, Message, Query, unquoted};
 use adjutant_types::clock::local_to_utc;
 use adjutant_types::clock::when::When;
-use adjutant_types::{FromCall, Own, ours};
+use adjutant_types::{AccountService, FromCall, Own, ours};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::{imap, letter, parties, writer};
+use super::{inbox_of, inboxes, is_of_one, labelled, letter_in, letter_of, merged, parties};
+use crate::accounts::ConnectedAccount;
+use crate::builtin::merged::label;
 use crate::builtin::{CallContext, under};
-use crate::{ErrorKind, Failure, Output, SkillError};
+use crate::{Failure, Output, SkillError};
 
 /// The texts of several mails share this many bytes.
 const TEXTS: usize = 14_000;
 /// The most mails whose texts are read at once.
 const MAX_READ: usize = 20;
+/// How often a thread is searched for what the mails found so far lead to.
+const MAX_STEPS: usize = 5;
+
+/// A mail, and the account that it is in.
+type Mail<'a> = (&'a ConnectedAccount, Message);
+
+/// What was found in all accounts.
+struct Mails<'a> {
+    /// The newest received mails, then the newest sent ones.
+    mails: Vec<Mail<'a>>,
+    /// How many there are, with those that aren't among them.
+    total: usize,
+    /// Whether everything was searched; if not, there may be more.
+    is_exact: bool,
+}
+
+impl<'a> Mails<'a> {
+    /// What was found in each account, with at most so many received mails and as many sent ones.
+    fn of(found: Vec<(&'a ConnectedAccount, Found)>, limit: usize) -> Self {
+        let is_one = found.len() == 1;
+        let mut all = Self { mails: Vec::new(), total: 0, is_exact: true };
+        for (account, found) in found {
+            all.total += found.total;
+            all.is_exact &= found.is_exact;
+            all.mails.extend(found.messages.into_iter().map(|mail| (account, mail)));
+        }
+        if !is_one {
+            all.mails.sort_by_key(|(_, mail)| (mail.is_sent, Reverse(mail.date)));
+            let mut left = [limit; 2];
+            all.mails.retain(|(_, mail)| {
+                let left = &mut left[usize::from(mail.is_sent)];
+                let fits = *left > 0;
+                *left = left.saturating_sub(1);
+                fits
+            });
+        }
+        all
+    }
+
+    /// How many mails there are, as far as that is known.
+    fn total(&self) -> String {
+        if self.is_exact { self.total.to_string() } else { email::at_least(self.total) }
+    }
+
+    fn heading(&self, with_text: bool) -> String {
+        match self.mails.len() {
+            shown if self.is_exact && self.total <= shown => email::found(shown),
+            shown if with_text => email::found_part_with_texts(shown, self.total()),
+            shown => email::found_part(shown, self.total()),
+        }
+    }
+}
+
+async fn search_in(account: &ConnectedAccount, query: &Query) -> Result<Found, Failure> {
+    Ok(inbox_of(account)?.search(query).await?)
+}
 
 pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let argument = |name: &str| call.text(name).map(str::to_owned);
@@ -35,21 +94,23 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         folder: argument("folder"),
         limit: if with_text { call.limit().min(MAX_READ) } else { call.limit() },
     };
-    let found = imap(call.services)?.search(&query).await?;
-    let summary = match found.messages.is_empty() {
+    let accounts = inboxes(call)?;
+    let searched = merged(&accounts, |account| search_in(account, &query)).await?;
+    let found = Mails::of(searched.found, query.limit);
+    let summary = match found.mails.is_empty() {
         true => email::found_nothing(),
-        false => under(heading(&found, with_text), found.messages.iter().map(|mail| line(call, mail))),
+        false => under(found.heading(with_text), found.mails.iter().map(|mail| line(call, mail))),
     };
-    let mut items: Vec<Value> = found.messages.iter().map(|mail| item(call, mail)).collect();
+    let mut items: Vec<Value> = found.mails.iter().map(|mail| item(call, mail)).collect();
     let read = if with_text { items.len().min(MAX_READ) } else { 0 };
-    for (at, (item, mail)) in items.iter_mut().zip(&found.messages).enumerate() {
+    for (at, (item, mail)) in items.iter_mut().zip(&found.mails).enumerate() {
         match at < read {
-            true => add_text_of(call, (item, mail), TEXTS / read).await?,
-            false => item["snippet"] = json!(mail.snippet()),
+            true => add_text_of(call, (item, mail), TEXTS / read, None).await?,
+            false => item["snippet"] = json!(mail.1.snippet()),
         }
     }
     let data = json!({"count": items.len(), "items": items, "total": found.total});
-    Ok(Output::outside_if(!found.messages.is_empty(), summary, data))
+    Ok(Output::outside_if(!found.mails.is_empty(), under(summary, searched.notes), data))
 }
 
 /// A time that bounds a search; of a day its beginning.
@@ -59,26 +120,15 @@ fn time(call: &CallContext<'_>, name: &str) -> Result<Option<DateTime<Utc>>, Ski
     Ok(when.map(|when| local_to_utc(when.local(), call.zone())))
 }
 
-/// How many mails there are, as far as that is known.
-fn total(found: &Found) -> String {
-    if found.is_exact { found.total.to_string() } else { email::at_least(found.total) }
-}
-
-fn heading(found: &Found, with_text: bool) -> String {
-    match found.messages.len() {
-        shown if found.is_exact && found.total <= shown => email::found(shown),
-        shown if with_text => email::found_part_with_texts(shown, total(found)),
-        shown => email::found_part(shown, total(found)),
-    }
-}
-
+/// Adds a mail's text. What it quotes is left out, unless that isn't among the `listed` ones.
 async fn add_text_of(
     call: &CallContext<'_>,
-    (item, mail): (&mut Value, &Message),
+    (item, (account, mail)): (&mut Value, &Mail<'_>),
     share: usize,
+    listed: Option<&HashSet<&String>>,
 ) -> Result<(), Failure> {
-    match letter(call, &mail.id).await {
-        Ok(letter) => add_text(item, &letter, share),
+    match letter_of(call, account, &mail.id).await {
+        Ok(letter) => add_text(item, &letter, share, listed),
         // One that is gone or set aside doesn't hide the others.
         Err(Failure::Skill(error)) if is_of_one(&error) => item["text"] = json!(error.message.whole()),
         Err(error) => return Err(error),
@@ -86,9 +136,12 @@ async fn add_text_of(
     Ok(())
 }
 
-fn add_text(item: &mut Value, letter: &Message, share: usize) {
+fn add_text(item: &mut Value, letter: &Message, share: usize, listed: Option<&HashSet<&String>>) {
+    let is_listed = |answered: &String| listed.is_none_or(|listed| listed.contains(answered));
     let text = match unquoted(&letter.text) {
-        (text, quoted @ 1..) if letter.in_reply_to.is_some() => format!("{text}\n{}", email::quoted(quoted)),
+        (text, quoted @ 1..) if letter.in_reply_to.as_ref().is_some_and(is_listed) => {
+            format!("{text}\n{}", email::quoted(quoted))
+        }
         // What was forwarded is no repetition.
         _ => letter.text.clone(),
     };
@@ -97,17 +150,18 @@ fn add_text(item: &mut Value, letter: &Message, share: usize) {
 }
 
 /// One mail in a line: when, from whom, about what.
-fn line(call: &CallContext<'_>, mail: &Message) -> String {
+fn line(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> String {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
     let date = date.map(|date| date.to_string()).unwrap_or_default();
     let from = mail.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
     let line = format!("- {date}{} — {}", from.map_or("", String::as_str), mail.subject);
     let line = if mail.unread { email::unread_line(line) } else { line };
     let line = if mail.answered { email::answered_line(line) } else { line };
-    if mail.is_sent { email::sent_line(line) } else { line }
+    let line = if mail.is_sent { email::sent_line(line) } else { line };
+    labelled(call, AccountService::Mail, Some(account), line)
 }
 
-fn item(call: &CallContext<'_>, mail: &Message) -> Value {
+fn item(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> Value {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
     let mut item = json!({
         "id": mail.message_id.as_ref().unwrap_or(&mail.id), "from": parties(&mail.from),
@@ -115,9 +169,15 @@ fn item(call: &CallContext<'_>, mail: &Message) -> Value {
         "unread": mail.unread, "answered": mail.answered, "folder": mail.folder,
     });
     // That it's to the person alone goes without saying.
-    let own = writer(call).address;
-    if !mail.to.iter().all(|party| party.address.eq_ignore_ascii_case(&own)) {
+    let is_own = |party: &Address| {
+        let own = account.mail.as_deref().map(|mail| mail.from.address.as_str());
+        own.is_some_and(|own| party.address.eq_ignore_ascii_case(own))
+    };
+    if !mail.to.iter().all(is_own) {
         item["to"] = json!(parties(&mail.to));
+    }
+    if let Some(label) = label(call, AccountService::Mail, Some(account)) {
+        item["account"] = json!(label);
     }
     if mail.is_sent {
         item["sent"] = json!(true);
@@ -152,10 +212,11 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let Some(one) = call.text("message_id").filter(|_| several.is_empty()) else {
         return read_several(call, &several).await;
     };
-    let letter = letter(call, one).await?;
-    if call.flag("thread") && letter.message_id.is_some() {
-        return read_thread(call, letter).await;
+    let mail = letter_in(call, one).await?;
+    if call.flag("thread") && mail.1.message_id.is_some() {
+        return read_thread(call, mail).await;
     }
+    let letter = &mail.1;
     let from = parties(&letter.from).join(", ");
     let to = [letter.to.as_slice(), &letter.cc].concat();
     let mut head = match to.is_empty() {
@@ -165,19 +226,15 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     if let Some(date) = letter.date {
         head.push_str(&date.with_timezone(&call.zone()).format(", %a %-d %b %Y, %H:%M").to_string());
     }
+    let head = labelled(call, AccountService::Mail, Some(mail.0), head);
     let files = names(&letter.attachments);
     let attached =
         if files.is_empty() { String::new() } else { format!("\n{}", email::attachments(files.join(", "))) };
     let summary = format!("{head}: {}{attached}\n\n{}", letter.subject, letter.text);
-    let mut data = item(call, &letter);
+    let mut data = item(call, &mail);
     data["text"] = json!(letter.text);
     data["attachments"] = json!(files);
     Ok(Output::new(summary, data))
-}
-
-/// Whether an error concerns one mail alone.
-fn is_of_one(error: &SkillError) -> bool {
-    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Params)
 }
 
 async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Failure> {
@@ -186,11 +243,11 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
     }
     let (mut lines, mut items, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for id in ids {
-        match letter(call, id).await {
-            Ok(letter) => {
-                lines.push(line(call, &letter));
-                let mut item = item(call, &letter);
-                add_text(&mut item, &letter, TEXTS / ids.len());
+        match letter_in(call, id).await {
+            Ok(mail) => {
+                lines.push(line(call, &mail));
+                let mut item = item(call, &mail);
+                add_text(&mut item, &mail.1, TEXTS / ids.len(), None);
                 items.push(item);
             }
             Err(Failure::Skill(error)) if is_of_one(&error) => missing.push(*id),
@@ -208,33 +265,89 @@ async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Fa
     Ok(Output::new(summary, data))
 }
 
-/// The mails that a mail answers, and those that answer it: of many the last ones.
-async fn read_thread(call: &CallContext<'_>, letter: Message) -> Result<Output, Failure> {
-    let root = letter.references.first().or(letter.in_reply_to.as_ref());
-    let mut ids: Vec<String> = root.into_iter().chain(&letter.message_id).cloned().collect();
+/// The first mail of a thread, as far as one of its mails names it.
+fn first_of(mail: &Message) -> Option<&String> {
+    mail.references.first().or(mail.in_reply_to.as_ref())
+}
+
+/// The mails of a mail's thread. Some programs name nothing but the mail that is answered, so what was found leads further.
+async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found, Failure> {
+    let mut ids: Vec<String> = first_of(letter).into_iter().chain(&letter.message_id).cloned().collect();
     ids.dedup();
-    let query = Query { thread: ids, limit: MAX_READ, ..Query::default() };
-    let mut found = imap(call.services)?.search(&query).await?;
-    let is_cut = found.total > found.messages.len();
-    // It may be in a folder that isn't searched; and a mail may be in several.
-    found.messages.push(letter);
-    let mut known = HashSet::new();
-    found.messages.retain(|mail| known.insert(mail.message_id.clone().unwrap_or_else(|| mail.id.clone())));
-    found.messages.sort_by_key(|mail| mail.date);
-    if !is_cut {
-        found.total = found.messages.len();
+    let mut steps = 0;
+    loop {
+        let query = Query { thread: ids.clone(), limit: MAX_READ, ..Query::default() };
+        let found = search_in(account, &query).await?;
+        let before = ids.len();
+        for mail in &found.messages {
+            let Some(first) = first_of(mail).filter(|first| ids.first() != Some(*first)) else { continue };
+            for id in std::iter::once(first).chain(&mail.message_id) {
+                if !ids.contains(id) {
+                    ids.push(id.clone());
+                }
+            }
+        }
+        steps += 1;
+        if ids.len() == before || steps == MAX_STEPS {
+            return Ok(found);
+        }
     }
-    let mails = found.messages.split_off(found.messages.len().saturating_sub(MAX_READ));
+}
+
+/// The mails that a mail answers, and those that answer it: of many the last ones.
+async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Result<Output, Failure> {
+    let mut found = Mails::of(vec![(account, thread_of(account, &letter).await?)], MAX_READ);
+    let is_cut = found.total > found.mails.len();
+    // It may be in a folder that isn't searched; and a mail may be in several.
+    found.mails.push((account, letter));
+    let mut known = HashSet::new();
+    found.mails.retain(|(_, mail)| known.insert(mail.message_id.clone().unwrap_or_else(|| mail.id.clone())));
+    found.mails.sort_by_key(|(_, mail)| mail.date);
+    if !is_cut {
+        found.total = found.mails.len();
+    }
+    let mails = found.mails.split_off(found.mails.len().saturating_sub(MAX_READ));
+    let listed: HashSet<&String> = mails.iter().filter_map(|(_, mail)| mail.message_id.as_ref()).collect();
     let mut items = Vec::new();
     for mail in &mails {
         let mut item = item(call, mail);
-        add_text_of(call, (&mut item, mail), TEXTS / mails.len()).await?;
+        add_text_of(call, (&mut item, mail), TEXTS / mails.len(), Some(&listed)).await?;
         items.push(item);
     }
     let heading = match mails.len() {
         all if found.is_exact && found.total <= all => email::thread(all),
-        last => email::thread_part(last, total(&found)),
+        last => email::thread_part(last, found.total()),
     };
     let summary = under(heading, mails.iter().map(|mail| line(call, mail)));
     Ok(Output::new(summary, json!({"count": items.len(), "items": items, "total": found.total})))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mails_of_several_accounts_are_one_list() {
+        let account = |label| ConnectedAccount::configured(AccountService::Mail, label, "ada@home.example");
+        let (private, work) = (account("private"), account("work"));
+        let mail = |subject: &str, hour: u32| Message {
+            subject: subject.to_owned(),
+            date: Some(format!("2026-11-27T{hour:02}:00:00Z").parse().unwrap()),
+            is_sent: subject.starts_with("re"),
+            ..Message::default()
+        };
+        let found = |messages: Vec<Message>| Found { total: messages.len(), messages, is_exact: true };
+        let all = Mails::of(
+            vec![
+                (&private, found(vec![mail("lunch", 12), mail("tea", 9), mail("re tea", 10)])),
+                (&work, Found { is_exact: false, ..found(vec![mail("budget", 11), mail("re budget", 13)]) }),
+            ],
+            2,
+        );
+        let list: Vec<(&str, &str)> =
+            all.mails.iter().map(|(account, mail)| (account.label.as_str(), mail.subject.as_str())).collect();
+        let newest = [("private", "lunch"), ("work", "budget"), ("work", "re budget"), ("private", "re tea")];
+        assert_eq!(list, newest);
+        assert_eq!((all.total, all.total()), (5, email::at_least(5)));
+    }
 }

@@ -6,7 +6,8 @@
 //! - none: nothing was handed over; it is sent.
 //! - `handed_over`, committed before the content goes out: we look for the Message-ID for a minute, in Sent (some
 //!   servers file what they send) and, with `self_copy`, in the inbox. If we find it, it was sent; if not, nobody can
-//!   know, and the outcome is unknown, which is reported and never repeated.
+//!   know, and the outcome is unknown, which is reported and never repeated. Only a draft that Microsoft has is sent then:
+//!   it sends each once.
 //! - `accepted`: the server has it. All that's left is a copy in Sent, unless there is one.
 //!
 //! A call that writes several mails numbers the phase.
@@ -20,11 +21,12 @@ use adjutant_l10n::{email, sources};
 use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError};
 use adjutant_store::{StoreError, executions};
 use adjutant_turn::journal::fail_point;
-use adjutant_types::{ExecutionId, Taint, ours};
+use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, ours};
 use serde_json::{Value, json};
 
-use super::compose::save_as_file;
-use super::{Mailbox, imap, no_account, parties};
+use super::compose::{mail_account, save_as_file};
+use super::{Mailbox, inbox, labelled, no_account, parties};
+use crate::accounts::Sender;
 use crate::builtin::CallContext;
 use crate::{Approved, ErrorKind, Failure, Output, SkillError};
 
@@ -129,7 +131,8 @@ pub(super) async fn send(
     let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
     let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
     let (to, files) = (recipients.join(", "), draft.attachments.len());
-    let summary = match &call.services.mail {
+    let account = call.account_for(AccountService::Mail)?;
+    let summary = match account {
         Some(_) => {
             let unsent = draft.clone();
             match send_once(call, draft, 0, approved).await {
@@ -145,6 +148,7 @@ pub(super) async fn send(
             email::saved_instead(&subject, to, path.display())
         }
     };
+    let summary = labelled(call, AccountService::Mail, account, summary);
     let data = json!({"message_id": message_id, "to": recipients, "subject": subject});
     Ok(output(is_outside, summary, data))
 }
@@ -158,7 +162,7 @@ pub(super) async fn answer(
 ) -> Result<Output, Failure> {
     let sent = send(call, draft, approved).await?;
     if let Some(original) = original
-        && let Err(error) = imap(call.services)?.flag(original, FlagChange::Answered).await
+        && let Err(error) = inbox(call)?.flag(original, FlagChange::Answered).await
     {
         tracing::warn!(%error, "can't mark an email as answered");
     }
@@ -170,7 +174,7 @@ async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError)
     let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
     // A draft that was to be sent is still there.
     let is_new = call.text("draft").is_none();
-    let Ok(imap) = imap(call.services) else { return error };
+    let Ok(imap) = inbox(call) else { return error };
     let Ok(bytes) = draft.unsent() else { return error };
     let is_lost = is_new && is_refused && !error.unknown;
     if !is_lost || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
@@ -186,7 +190,8 @@ pub(in crate::builtin) async fn send_once(
     number: usize,
     _: &Approved,
 ) -> Result<Option<MailError>, Failure> {
-    let Some(mail) = &call.services.mail else { return Err(no_account().into()) };
+    let account = mail_account(call).ok_or_else(|| no_account(call))?;
+    let mail = account.mail.as_deref().ok_or_else(|| no_account(call))?;
     if mail.self_copy {
         draft.bcc.push(mail.from.clone());
     }
@@ -194,7 +199,9 @@ pub(in crate::builtin) async fn send_once(
     let sending = Sending { call, mail, number, message_id: &draft.message_id };
     sending.advance(&letter).await?;
     fail_point("mail-accepted");
-    let Some(imap) = &mail.imap else { return Ok(None) };
+    // These put what they send into Sent themselves.
+    let is_filed = matches!(account.provider, ProviderKind::Google | ProviderKind::Microsoft);
+    let Some(imap) = mail.imap.as_ref().filter(|_| !is_filed) else { return Ok(None) };
     // The mail was sent, whether there is a copy or not.
     Ok(imap.append(FolderKind::Sent, &letter.bytes, true).await.err())
 }
@@ -230,7 +237,10 @@ impl Sending<'_> {
 
     /// Finds out whether a mail that may have been sent was.
     async fn settle(&self) -> Result<(), Failure> {
-        match self.was_sent().await {
+        let is_sent = self.was_sent().await
+            || (self.call.ctx.io.lease.heartbeat.is_fresh()
+                && self.mail.smtp.resume(self.message_id).await.unwrap_or(false));
+        match is_sent {
             true => self.set(Phase::Accepted).await,
             false => Err(SkillError::unknown_outcome().into()),
         }
@@ -246,7 +256,7 @@ impl Sending<'_> {
                 Err(_) => Err(email::journal_failed()),
             }
         };
-        match self.mail.smtp.send(&letter.envelope, &letter.bytes, before_data).await {
+        match self.mail.smtp.send(&letter.envelope, &letter.bytes, self.message_id, before_data).await {
             Ok(_) => {
                 fail_point("mail-sent");
                 self.set(Phase::Accepted).await
@@ -271,8 +281,8 @@ impl Sending<'_> {
             if let Ok(Some(_)) = imap.find(self.message_id, &folders).await {
                 return true;
             }
-            // Without a copy to ourselves nothing will arrive that isn't there by now.
-            if !self.mail.self_copy && lookup >= 1 {
+            // Without a copy to ourselves nothing will arrive that isn't there by now, but for what Microsoft has sent.
+            if !self.mail.self_copy && !matches!(self.mail.smtp, Sender::Graph(_)) && lookup >= 1 {
                 return false;
             }
             tokio::time::sleep(LOOKUP_INTERVAL).await;

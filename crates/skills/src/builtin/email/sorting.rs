@@ -2,21 +2,27 @@
 
 use adjutant_l10n::email;
 use adjutant_mail::{FlagChange, MailError, Message};
-use adjutant_types::{FromOutside, ours};
+use adjutant_types::{AccountId, AccountService, FromOutside, ours};
 use serde_json::json;
 
-use super::{imap, letter, message_id, parties};
+use super::{inbox, inbox_of, labelled, letter, letter_of, message_id, parties};
+use crate::accounts::{Inbox, PersonAccounts};
+use crate::builtin::merged::{id_of, of_step};
 use crate::builtin::undo::{self, Outcome, Step};
 use crate::builtin::{CallContext, Services};
 use crate::{Failure, Output, SkillError};
 
 impl Services {
-    /// Marks emails as read that a person was told of. If that fails, they were told all the same.
-    pub async fn mark_read(&self, emails: &[String]) {
-        let Ok(imap) = imap(self) else { return };
+    /// Marks emails as read that a person was told of, in each account that has them. If that fails, they were told all
+    /// the same.
+    pub async fn mark_read(&self, accounts: &PersonAccounts, emails: &[String]) {
+        let all = accounts.with(AccountService::Mail);
+        let inboxes: Vec<&Inbox> = all.filter_map(|account| inbox_of(account).ok()).collect();
         for email in emails {
-            if let Err(error) = imap.flag(email, FlagChange::Read).await {
-                tracing::warn!(%error, "can't mark an email as read");
+            for inbox in &inboxes {
+                if let Err(error) = inbox.flag(email, FlagChange::Read).await {
+                    tracing::warn!(%error, "can't mark an email as read");
+                }
             }
         }
     }
@@ -47,18 +53,21 @@ fn lasting_id(mail: &Message) -> String {
 
 pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let word = call.text("as").unwrap_or_default();
-    let imap = imap(call.services)?;
+    let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
     let id = lasting_id(&mail);
     imap.flag(message_id(call), flag(word)).await?;
-    let marked = [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned() }];
+    let account = call.account_for(AccountService::Mail)?;
+    let marked =
+        [Step::Marked { message_id: id.clone(), back: opposite(word).to_owned(), account: id_of(account) }];
     let data = json!({"id": id, "subject": mail.subject, "from": parties(&mail.from)});
-    Ok(Output::new(email::marked(word, mail.subject), data).undone_by(undo::left(&marked)))
+    let summary = labelled(call, AccountService::Mail, account, email::marked(word, mail.subject));
+    Ok(Output::new(summary, data).undone_by(undo::left(&marked)))
 }
 
 pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let folder = call.text("folder").unwrap_or_default();
-    let imap = imap(call.services)?;
+    let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
     let id = lasting_id(&mail);
     let about = |error: MailError| {
@@ -67,23 +76,29 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     };
     let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
-    let moved = [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to }];
+    let account = call.account_for(AccountService::Mail)?;
+    let moved =
+        [Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to, account: id_of(account) }];
     // Its Message-ID, if it has one, is still the same.
     let (location, folder_now) = now.as_ref().map(|found| (&found.id, &found.folder)).unzip();
     let id = mail.message_id.as_ref().or(location).unwrap_or(&id);
     let data = json!({"id": id, "subject": mail.subject, "from": parties(&mail.from), "folder": folder_now});
-    Ok(Output::new(email::moved(mail.subject, folder), data).undone_by(undo::left(&moved)))
+    let summary = labelled(call, AccountService::Mail, account, email::moved(mail.subject, folder));
+    Ok(Output::new(summary, data).undone_by(undo::left(&moved)))
 }
 
 /// Moves a mail back, if it is still where it was moved to.
 pub(in crate::builtin) async fn move_back(
     call: &CallContext<'_>,
+    account: &AccountId,
     message_id: &str,
     from: &str,
     to: &str,
 ) -> Result<Outcome, Failure> {
-    let imap = imap(call.services)?;
-    let Ok(mail) = letter(call, message_id).await else { return Ok(Outcome::Changed) };
+    let account = of_step(call, AccountService::Mail, account);
+    let Some(account) = account else { return Ok(Outcome::Impossible) };
+    let imap = inbox_of(account)?;
+    let Ok(mail) = letter_of(call, account, message_id).await else { return Ok(Outcome::Changed) };
     if mail.folder == from {
         return Ok(Outcome::Done);
     }
@@ -97,9 +112,12 @@ pub(in crate::builtin) async fn move_back(
 /// Marks a mail as it was.
 pub(in crate::builtin) async fn mark_back(
     call: &CallContext<'_>,
+    account: &AccountId,
     message_id: &str,
     back: &str,
 ) -> Result<Outcome, Failure> {
-    imap(call.services)?.flag(message_id, flag(back)).await?;
+    let account = of_step(call, AccountService::Mail, account);
+    let Some(account) = account else { return Ok(Outcome::Impossible) };
+    inbox_of(account)?.flag(message_id, flag(back)).await?;
     Ok(Outcome::Done)
 }

@@ -21,7 +21,9 @@ use adjutant_types::{Allowance, FromOutside, Own, ours};
 
 use self::folder::{Note, NotePath, changed};
 use super::undo::{self, Outcome, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, under};
+use super::{
+    BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, under,
+};
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
 use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, file_store};
@@ -53,7 +55,7 @@ impl BuiltinSkill for NotesSkill {
         Resource::Notes
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::Repeatable
     }
 

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Idempotency, Preview, Resource, Services, has_all_words, is_named, joined,
-    read_rule, under,
+    BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, is_named,
+    joined, read_rule, under,
 };
 use crate::{Approved, Failure, Output, Risk, SkillError};
 use search::{Filter, all_meant, listed, of_kind, search};
@@ -44,7 +44,7 @@ impl BuiltinSkill for TaskSkill {
         Resource::Store
     }
 
-    fn effect(&self, _: &Services) -> Idempotency {
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }
 

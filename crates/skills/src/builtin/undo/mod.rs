@@ -16,21 +16,24 @@ use serde_json::json;
 pub(super) use steps::{Outcome, Step, left};
 
 use adjutant_store::executions::{self, UndoRow};
-use adjutant_store::{Batch, questions, turns};
+use adjutant_store::{Batch, StoreError, questions, turns};
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
-use adjutant_types::{ErrorText, ExecutionKind, ExecutionStatus, FromOutside, Own, Taint, TurnId, ours};
+use adjutant_types::{
+    AccountService, ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, FromOutside, Own, Taint, TurnId,
+    ours,
+};
 
-use super::{CallContext, Idempotency, Services};
+use super::{CallContext, Idempotency};
+use crate::accounts::PersonAccounts;
 use crate::{ErrorKind, Failure, Handler, Output, Registry, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
 
 /// The kind of effect that undoing has: it may also change things on servers.
-pub(super) fn effect(services: &Services) -> Idempotency {
-    let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
-    Idempotency::on_own_store_if(is_own)
+pub(super) fn effect(accounts: &PersonAccounts) -> Idempotency {
+    Idempotency::on_own_store_if(accounts.all.is_empty())
 }
 
 /// A call's effect, in a line. The text of a server or a program about its own effect isn't ours.
@@ -146,7 +149,9 @@ fn outcome_without_steps(call: &CallContext<'_>, row: &UndoRow) -> Outcome {
     }
     match super::find(&row.skill).and_then(|skill| skill.action()) {
         // Without an account it's a file.
-        Some(MailSend | MailReply | MailForward) if call.services.mail.is_some() => Outcome::Sent,
+        Some(MailSend | MailReply | MailForward) if call.accounts.all().has(AccountService::Mail) => {
+            Outcome::Sent
+        }
         Some(PostSend) => Outcome::Sent,
         _ => Outcome::Impossible,
     }
@@ -169,6 +174,27 @@ async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()
 
 /// The effects of the last turn of this person here that had any.
 async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
+    let Some((turn, rows)) = last_turn(call).await? else { return Ok(Vec::new()) };
+    check_nothing_waits(call, &turn).await?;
+    Ok(rows)
+}
+
+/// What that turn changed.
+pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>, Failure> {
+    let rows = last_turn(call).await?.map(|(_, rows)| rows).unwrap_or_default();
+    Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
+}
+
+/// What a call of this person changed.
+pub(super) async fn changes_of(
+    call: &CallContext<'_>,
+    execution: &ExecutionId,
+) -> Result<Vec<Step>, StoreError> {
+    let undo = executions::undo_of(call.store(), execution, &call.ctx.turn.person.id).await?;
+    Ok(serde_json::from_str(&undo).unwrap_or_default())
+}
+
+async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow>)>, Failure> {
     let ctx = call.ctx;
     let before =
         turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)
@@ -183,9 +209,8 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
             is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
         });
         if !rows.is_empty() {
-            check_nothing_waits(call, &turn).await?;
-            return Ok(rows);
+            return Ok(Some((turn, rows)));
         }
     }
-    Ok(Vec::new())
+    Ok(None)
 }

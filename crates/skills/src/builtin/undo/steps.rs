@@ -7,9 +7,9 @@ use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::{Batch, StoreError, people};
-use adjutant_types::ScheduleState;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
+use adjutant_types::{AccountId, ScheduleState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,12 +37,17 @@ pub(in crate::builtin) enum Step {
         uid: String,
         before: Option<String>,
         after: Option<String>,
+        /// The account that it is in; empty: our own store, or that of the configuration.
+        #[serde(default)]
+        account: AccountId,
     },
     /// vCard texts.
     Contact {
         uid: String,
         before: Option<String>,
         after: Option<String>,
+        #[serde(default)]
+        account: AccountId,
     },
     /// A note's text before, and the version that was made.
     Note {
@@ -55,11 +60,15 @@ pub(in crate::builtin) enum Step {
         message_id: String,
         from: String,
         to: String,
+        #[serde(default)]
+        account: AccountId,
     },
     /// A mail was marked; `back` marks it as it was.
     Marked {
         message_id: String,
         back: String,
+        #[serde(default)]
+        account: AccountId,
     },
     /// The person's time zone was set; none before: the configured one.
     Timezone {
@@ -114,12 +123,15 @@ impl Step {
                 let is_next = after.is_some() && after == next;
                 joined((before, after), last, is_next)
             }
-            (Self::Event { uid, before, after }, Self::Event { uid: same, before: next, after: last })
+            (
+                Self::Event { uid, before, after, account },
+                Self::Event { uid: same, before: next, after: last, account: there },
+            )
             | (
-                Self::Contact { uid, before, after },
-                Self::Contact { uid: same, before: next, after: last },
+                Self::Contact { uid, before, after, account },
+                Self::Contact { uid: same, before: next, after: last, account: there },
             ) => {
-                let is_next = uid == same && after.is_some() && after == next;
+                let is_next = uid == same && account == there && after.is_some() && after == next;
                 joined((before, after), last, is_next)
             }
             _ => false,
@@ -181,15 +193,19 @@ impl Step {
             Self::Schedule { before, after } => {
                 Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
             }
-            Self::Event { uid, before, after } => {
-                calendar::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            Self::Event { uid, before, after, account } => {
+                calendar::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
             }
-            Self::Contact { uid, before, after } => {
-                contacts::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            Self::Contact { uid, before, after, account } => {
+                contacts::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
             }
             Self::Note { path, before, after } => notes::put_back(call, path, before.as_deref(), after).await,
-            Self::Moved { message_id, from, to } => email::move_back(call, message_id, from, to).await,
-            Self::Marked { message_id, back } => email::mark_back(call, message_id, back).await,
+            Self::Moved { message_id, from, to, account } => {
+                email::move_back(call, account, message_id, from, to).await
+            }
+            Self::Marked { message_id, back, account } => {
+                email::mark_back(call, account, message_id, back).await
+            }
             Self::Timezone { before, after } => Ok(timezone(call, before.as_deref(), after, writes).await?),
         }
     }
@@ -287,4 +303,28 @@ async fn timezone(
     }
     people::set_timezone(writes, &person.id, before);
     Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(account: &str, before: Option<&str>, after: &str) -> Step {
+        let (before, after) = (before.map(str::to_owned), Some(after.to_owned()));
+        Step::Event { uid: "u".into(), before, after, account: account.into() }
+    }
+
+    #[test]
+    fn an_event_of_another_account_is_another_event() {
+        let mut made = event("work", None, "1");
+        assert!(!made.take_in(&event("private", Some("1"), "2")));
+        assert!(made.take_in(&event("work", Some("1"), "2")));
+    }
+
+    #[test]
+    fn steps_of_before_people_had_accounts_name_none() {
+        let former = r#"{"event":{"uid":"u","before":null,"after":"1"}}"#;
+        let Ok(Step::Event { account, .. }) = serde_json::from_str(former) else { panic!() };
+        assert_eq!(account, AccountId::default());
+    }
 }

@@ -66,6 +66,7 @@ pub struct McpServers {
     servers: BTreeMap<String, Arc<Server>>,
     pins: RwLock<Vec<PinRow>>,
     open_calls: Arc<OpenCalls>,
+    oauth: Arc<OAuth>,
 }
 
 /// A call to be made, or to go on with.
@@ -161,6 +162,7 @@ impl McpServers {
             servers: configs.iter().map(server).collect(),
             pins: RwLock::default(),
             open_calls: Arc::default(),
+            oauth: Arc::clone(oauth),
         }
     }
 
@@ -181,11 +183,12 @@ impl McpServers {
         catalogue::domains(&self.configs, &self.pins())
     }
 
-    /// Reads what owners have accepted. Returns whether that has changed.
+    /// Reads what owners have accepted; their logins are in this store, too. Returns whether that has changed.
     pub async fn load(&self, store: &Store) -> Result<bool, StoreError> {
         if self.configs.is_empty() {
             return Ok(false);
         }
+        self.oauth.attach(store);
         let cached: Vec<(String, String, String)> =
             self.pins().iter().map(|pin| (pin.owner.clone(), pin.item.clone(), pin.digest.clone())).collect();
         if pins::digests(store, PinKind::McpTool).await? == cached {

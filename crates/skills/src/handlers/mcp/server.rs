@@ -230,10 +230,13 @@ impl Server {
         let start = Session::connect(&self.launcher, &self.config, &self.home, token);
         let started = tokio::time::timeout(START, start).await;
         let too_late = || Err(mcp::why_start_late(wording::duration(START)).into());
-        let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {
-            state.pause(&error.why);
-            self.unstarted(&error)
-        })?;
+        let (session, child) = match started.unwrap_or_else(|_| too_late()) {
+            Ok(started) => started,
+            Err(error) => {
+                state.pause(&error.why);
+                return Err(self.unstarted(&error).await);
+            }
+        };
         let session = Arc::new(session);
         tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&session), child, self.idle));
         state.session = Some(Arc::clone(&session));
@@ -241,16 +244,16 @@ impl Server {
         Ok(session)
     }
 
-    fn unstarted(&self, error: &Unconnected) -> SkillError {
+    async fn unstarted(&self, error: &Unconnected) -> SkillError {
         if error.is_refused {
-            return SkillError::new(ErrorKind::Auth, self.rejected());
+            return SkillError::new(ErrorKind::Auth, self.rejected().await);
         }
         SkillError::tool(ours!(mcp::unusable, self.shown(), error.why))
     }
 
     /// The error for a missing or rejected credential: what to do about it.
-    fn rejected(&self) -> ErrorText {
-        match (&self.config.launch, self.oauth.state_at_server(&self.name)) {
+    async fn rejected(&self) -> ErrorText {
+        match (&self.config.launch, self.oauth.state_at_server(&self.name).await) {
             (McpLaunch::Url { oauth: Some(login), .. }, _) => {
                 ours!(mcp::login_rejected, self.shown(), FromConfig(login))
             }
@@ -271,7 +274,7 @@ impl Server {
                 SkillError::new(kind, ours!(mcp::answered, self.shown(), line(&error.message, 500)))
             }
             _ if error.is_authorization_required() => {
-                self.unstarted(&Unconnected { why: String::new(), is_refused: true })
+                self.unstarted(&Unconnected { why: String::new(), is_refused: true }).await
             }
             _ => {
                 let (message, why) = self.lost(session, error).await;

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use adjutant_config::{McpClient, McpLaunch, OAuthConfig, Secret};
 use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
 use adjutant_sandbox::Permissions;
+use adjutant_test_support::journal::TestStore;
 use adjutant_test_support::programs::launcher;
 use serde_json::json;
 use tempfile::TempDir;
@@ -213,12 +214,16 @@ async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that
     let server = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
     config.mcp.insert("notes".to_owned(), server);
     let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);
+    let test = TestStore::open().await;
+    servers.load(&test.store).await.unwrap();
     let error = call(&servers, &tool, &json!({"text": "x"})).await.unwrap_err();
     assert!(
         error.message.whole().contains("An owner can do it with `adjutant oauth login wiki`"),
         "{error:?}"
     );
-    let login = OAuth::new(&config).log_in("wiki").await.unwrap();
+    let oauth = OAuth::new(&config);
+    oauth.attach(&test.store);
+    let login = oauth.log_in("wiki").await.unwrap();
     let back = cloud.opens(login.page());
     login.finish(std::future::ready(back)).await.unwrap();
     let done = call(&servers, &tool, &json!({"text": "access-0003-t0ken"})).await.unwrap();

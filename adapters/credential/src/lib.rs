@@ -1,0 +1,58 @@
+//! What a client logs in with: a password, or access tokens, which end after an hour. Where tokens come from is none of a
+//! client's business: it asks for one before it logs in, and for another one if the server refuses it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+/// Gives an access token; another one than the given one, which the server has refused.
+pub type TokenSource =
+    Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, NoToken>> + Send + Sync>;
+
+/// Why there is no access token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoToken {
+    /// The person has to log in again.
+    #[error("the login has ended")]
+    Ended,
+    /// The provider, or whoever keeps the tokens, gave none now.
+    #[error("no access token: {0}")]
+    Unreachable(String),
+}
+
+/// What a client logs in with. `Debug` hides it.
+#[derive(Clone)]
+pub enum Credential {
+    Password(String),
+    /// An access token (RFC 6750) before each login.
+    Bearer(TokenSource),
+}
+
+impl Credential {
+    /// The password, or an access token; another one than `refused`, if the server has refused that.
+    pub async fn secret(&self, refused: Option<&str>) -> Result<String, NoToken> {
+        match self {
+            Self::Password(password) => Ok(password.clone()),
+            Self::Bearer(source) => source(refused.map(str::to_owned)).await,
+        }
+    }
+
+    /// Whether another attempt makes sense after the server has refused it.
+    #[must_use]
+    pub fn is_renewable(&self) -> bool {
+        matches!(self, Self::Bearer(_))
+    }
+}
+
+impl<T: Into<String>> From<T> for Credential {
+    fn from(password: T) -> Self {
+        Self::Password(password.into())
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

@@ -1,0 +1,60 @@
+//! `adjutant secrets`: seals all logins and passwords anew.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use adjutant_config::{Config, SecretsConfig};
+use adjutant_skills::accounts::{SecretStore, SecretsError};
+use adjutant_skills::oauth::OAuth;
+use adjutant_types::clock::SystemClock;
+use adjutant_workflows::trace::text::several;
+
+use super::{CliError, SecretsCommand as Command, out};
+use crate::service;
+
+/// Runs `adjutant secrets`.
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+    let Command::Rotate { from, forget } = command;
+    let former = from.map(|path| {
+        std::fs::read_to_string(&path)
+            .map_err(|error| CliError::failed(format!("can't read {}", path.display()), error))
+    });
+    let former = former.transpose()?;
+    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+    let (secrets, oauth) = (SecretStore::new(&config), OAuth::new(&config));
+    secrets.attach(&store);
+    oauth.attach(&store);
+    let done = rotate(&config, &secrets, &oauth, former.as_deref(), forget).await;
+    store.close().await;
+    out(&done.map_err(|error| CliError::plain(error.to_string()))?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn rotate(
+    config: &Config,
+    secrets: &SecretStore,
+    oauth: &OAuth,
+    former: Option<&str>,
+    forget: bool,
+) -> Result<String, SecretsError> {
+    let forgotten = if forget { secrets.forget_lost().await? } else { 0 };
+    oauth.take_over().await?;
+    let sealed = secrets.rotate(former).await?;
+    let mut text = match (&config.secrets, sealed) {
+        (SecretsConfig::Credential(_), 0) => {
+            "Everything is sealed with the first key of the credential. Put a new one into its first line (`openssl rand \
+             -base64 32`), and run this again.\n"
+                .to_owned()
+        }
+        (SecretsConfig::Passphrase(_), 0) => {
+            "Everything is sealed with the passphrase. Set a new one, and run this again with --from FILE, where FILE holds \
+             the one before.\n"
+                .to_owned()
+        }
+        _ => format!("{} sealed anew.\n", several(sealed, "secret")),
+    };
+    if forgotten > 0 {
+        text.push_str(&format!("{} forgotten: these need a new login.\n", several(forgotten, "secret")));
+    }
+    Ok(text)
+}

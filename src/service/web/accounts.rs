@@ -1,0 +1,131 @@
+//! A person's accounts at providers, for the page.
+
+use adjutant_l10n::page_accounts as words;
+use adjutant_skills::accounts::{AccountSettings, Accounts, provider_name, services_in_words};
+use adjutant_store::connected::{self, AccountRow};
+use adjutant_store::{Batch, Stale, StoreError};
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{AccountId, AccountService, AccountState, PersonId};
+use adjutant_web::views::{AccountChange, AccountLine, Viewer};
+
+use super::WebBackend;
+use super::view::ViewerContext;
+
+/// The longest name of an account, in characters.
+const NAME: usize = 40;
+
+impl WebBackend {
+    pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, StoreError> {
+        let person: PersonId = viewer.person.as_str().into();
+        let view = self.view(viewer).await?;
+        let mut rows = connected::of_person(&self.store, &person).await?;
+        self.choose_only(&mut rows);
+        Ok(rows.into_iter().map(|row| view.account(row)).collect())
+    }
+
+    /// The only account with a service is the one that is used, also if nobody has chosen it.
+    fn choose_only(&self, rows: &mut [AccountRow]) {
+        for service in [AccountService::Mail, AccountService::Calendar] {
+            let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
+            let (Some(only), None) = (having.next(), having.next()) else { continue };
+            let is_used = self.service_accounts().configured(service).is_none();
+            match service {
+                AccountService::Mail => only.is_mail_default |= is_used,
+                _ => only.is_events_default |= is_used,
+            }
+        }
+    }
+
+    fn service_accounts(&self) -> &Accounts {
+        &self.conversations.orchestrator.agents.executor.services.accounts
+    }
+
+    /// What to tell the viewer, if the change wasn't accepted.
+    pub(super) async fn change_own_account(
+        &self,
+        viewer: &Viewer,
+        account: &AccountId,
+        change: AccountChange,
+    ) -> Result<Option<String>, StoreError> {
+        let person: PersonId = viewer.person.as_str().into();
+        let mut all = connected::of_person(&self.store, &person).await?;
+        all.retain(|row| row.person_id.as_ref() == Some(&person));
+        let Some(row) = all.iter().find(|row| row.id == *account) else { return Ok(Some(words::gone())) };
+        let mut batch = Batch::new();
+        match change {
+            AccountChange::Rename(name) => {
+                let label = line(&name, NAME);
+                if label.is_empty() || name.chars().count() > NAME {
+                    return Ok(Some(words::bad_name(NAME)));
+                }
+                let is_taken = |other: &AccountRow| {
+                    other.id != row.id && other.label.to_lowercase() == label.to_lowercase()
+                };
+                if all.iter().any(is_taken) {
+                    return Ok(Some(words::name_taken()));
+                }
+                connected::rename(&mut batch, &row.id, &label);
+            }
+            AccountChange::MailDefault => connected::set_default(&mut batch, row, AccountService::Mail),
+            AccountChange::EventsDefault => connected::set_default(&mut batch, row, AccountService::Calendar),
+            AccountChange::Busy(calendars) => {
+                connected::set_settings(&mut batch, &row.id, &with_busy(&row.settings, calendars));
+            }
+        }
+        match self.store.write(batch).await {
+            Ok(_) => {
+                self.service_accounts().changed();
+                Ok(None)
+            }
+            Err(StoreError::Stale(Stale::LabelTaken)) => Ok(Some(words::name_taken())),
+            Err(StoreError::Stale(_)) => Ok(Some(words::gone())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl ViewerContext<'_> {
+    fn account(&self, row: AccountRow) -> AccountLine {
+        let is_own = row.person_id.as_ref() == Some(&self.viewer);
+        let has = |service| row.services.contains(&service);
+        // A request of somebody else isn't the viewer's to see.
+        let turn = row.used_by.as_ref().filter(|_| is_own).map(ToString::to_string);
+        AccountLine {
+            key: row.id.to_string(),
+            about: words::about(provider_name(row.provider), services_in_words(&row.services)),
+            needs_login: row.state == AccountState::NeedsLogin,
+            is_own,
+            is_mail_default: has(AccountService::Mail).then_some(row.is_mail_default),
+            is_events_default: has(AccountService::Calendar).then_some(row.is_events_default),
+            busy: busy(&row.settings),
+            used: row.used_at.map(|at| (self.moment(at), turn)),
+            label: row.label,
+            address: row.address,
+        }
+    }
+}
+
+/// The calendars that count as busy, as they are typed.
+fn busy(settings: &str) -> String {
+    AccountSettings::read(settings).busy_calendars.unwrap_or_default().join(", ")
+}
+
+/// The settings with these calendars; without any, all count.
+fn with_busy(settings: &str, calendars: Vec<String>) -> String {
+    let busy_calendars = (!calendars.is_empty()).then_some(calendars);
+    AccountSettings { busy_calendars, ..AccountSettings::read(settings) }.to_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_calendars_stand_beside_the_other_settings() {
+        let before = r#"{"caldav":"https://dav.example"}"#;
+        let settings = with_busy(before, vec!["Work".to_owned(), "Team".to_owned()]);
+        assert_eq!(busy(&settings), "Work, Team");
+        assert!(settings.contains("https://dav.example"), "{settings}");
+        assert_eq!(with_busy(&settings, Vec::new()), before);
+    }
+}

@@ -1,0 +1,13 @@
+//! Accounts that people connect themselves, each person's own.
+
+mod choosing;
+mod connecting;
+mod counting;
+mod ended;
+mod isolation;
+mod mailboxes;
+mod providers;
+mod table;
+mod table_mail;
+mod team;
+mod world;
