@@ -235,7 +235,7 @@ async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result
         }
     };
     let home = tempfile::tempdir().map_err(|error| CliError::failed("can't create a folder", error))?;
-    let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+    let config = McpConfig::new(launch);
     let servers =
         McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), launcher, PROBE);
     let found = servers.inspect("probe").await;

@@ -135,6 +135,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("web", initial.search != now.search),
         ("notes", initial.notes != now.notes),
         ("mcp", initial.mcp != now.mcp),
+        ("instructions", initial.instructions != now.instructions),
         ("skills.paths", initial.skills != now.skills),
         ("roles.paths", initial.roles != now.roles),
         ("dns", initial.resolver != now.resolver),

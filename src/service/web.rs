@@ -11,6 +11,7 @@ mod repeat;
 mod runs;
 mod system;
 mod tables;
+mod uploads;
 mod usage;
 mod view;
 mod workflows;
@@ -18,7 +19,8 @@ mod workflows;
 use std::sync::Arc;
 
 use adjutant_chat::{
-    Address, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome, SenderId,
+    Address, Attachment, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome,
+    SenderId,
 };
 use adjutant_engine::conversation::Conversations;
 use adjutant_engine::conversation::access::Access;
@@ -44,8 +46,9 @@ const SIDE_BY_SIDE: usize = 2;
 const ALONE: i64 = 100;
 /// How many people an owner's list has.
 const PEOPLE: i64 = 200;
-/// How many rows of trees a page has.
+/// How many rows of trees a page has, and how many the page of one request.
 const ROWS: usize = 180;
+const ROWS_ALONE: usize = 2_000;
 
 /// The data that the page reads and writes.
 pub(super) struct WebBackend {
@@ -160,8 +163,11 @@ impl WebBackend {
         let messages = timeline::said_alone(store, person, from, to, ALONE);
         let replies = timeline::replies_alone(store, person, from, to, ALONE);
         let (messages, replies) = try_join!(messages, replies)?;
-        entries.extend(messages.into_iter().map(|row| (row.received_at, Entry::Said(view.message(row)))));
-        entries.extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(view.reply(row)))));
+        entries.extend(
+            messages.into_iter().map(|row| (row.received_at, Entry::Said(Box::new(view.message(row))))),
+        );
+        entries
+            .extend(replies.into_iter().map(|row| (row.created_at, Entry::Said(Box::new(view.reply(row))))));
         entries.sort_by_key(|(at, _)| *at);
         Ok(Timeline {
             person: person.to_string(),
@@ -179,12 +185,14 @@ impl WebBackend {
         let person = people::person_by_id(&self.store, &session.person_id).await?;
         let owners = self.conversations.settings.current();
         let is_owner = people::is_owner(&self.store, &person.id, &owners.owners).await?;
+        let waiting = timeline::count_open_questions(&self.store, &person.id).await?;
         Ok(Some(Viewer {
             person: person.id.to_string(),
             name: person.name,
             is_owner,
             session: session.id,
             zone: None,
+            waiting: u64::try_from(waiting).unwrap_or(0),
         }))
     }
 
@@ -214,6 +222,17 @@ impl WebBackend {
 
     /// Takes a message; the same `once` again is the same message.
     async fn hear(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
+        self.hear_with(viewer, once, text, Vec::new()).await
+    }
+
+    /// The same with files.
+    async fn hear_with(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        text: &str,
+        attachments: Vec<Attachment>,
+    ) -> Result<(), Unavailable> {
         let event = EventId(format!("{}-{once}", viewer.person));
         let message = |address, sender, sender_name| {
             Inbound::Message(IncomingMessage {
@@ -227,7 +246,7 @@ impl WebBackend {
                 mentions: Vec::new(),
                 forwarded_from: None,
                 reply_to: None,
-                attachments: Vec::new(),
+                attachments,
             })
         };
         self.take(viewer, message).await.map(drop)

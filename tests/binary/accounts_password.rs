@@ -67,7 +67,7 @@ fn an_app_password_connects_a_mailbox_that_is_used_at_once() {
     for place in [("alice", ""), ("alice", ".Sent")] {
         assert_eq!(arrived(server, place, "Third note", 1).len(), 1, "{place:?}");
     }
-    let found = chat.say("m2", "find mails from alice about Third note");
+    let found = chat.say("m2", "find mails from alice about note");
     assert!(found["text"].as_str().unwrap().contains("Third note"), "{found}");
     let listed = chat.say("m3", "/accounts");
     let line = "Your accounts:\n\n- “example”, alice@example.test: email (sends your email)";

@@ -1,5 +1,8 @@
 //! `doctor`: what it finds, and that it shows no secret.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::speech::{FakeSpeech, Reply as SpeechReply, note};
 use adjutant_fakes::telegram::FakeTelegram;
@@ -108,6 +111,29 @@ fn the_services_for_voice_are_tried() {
     speech.speaks(&note(1, "Ready."));
     let ended = home.run(&["doctor", "--json"]);
     assert!(has(&ended, "voice.speak", "warning", "answers are never spoken"), "{ended:?}");
+}
+
+#[test]
+fn the_search_engine_is_tried() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let home = Home::with_config(&format!("[web]\nsearch = {{ kind = \"searxng\", url = \"{url}\" }}\n"));
+    std::thread::spawn(move || {
+        for body in [
+            r#"{"results": [{"title": "A", "url": "https://a.example/", "content": "a"}]}"#,
+            r#"{"results": [], "unresponsive_engines": [["google", "timeout"]]}"#,
+        ] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
+            stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+        }
+    });
+    let ended = home.run(&["doctor", "--json"]);
+    assert!(has(&ended, "web", "ok", "the search engine answers"), "{ended:?}");
+    let ended = home.run(&["doctor", "--json"]);
+    assert!(has(&ended, "web", "fault", "google (timeout)"), "{ended:?}");
 }
 
 const SKILLS: &str = r#"

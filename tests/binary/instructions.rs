@@ -37,6 +37,23 @@ fn what_is_suspicious_is_shown_before_it_is_added() {
 }
 
 #[test]
+fn what_scripts_want_is_shown_of_folders_at_any_depth() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path().join("repo/.agents/skills/pdf")).unwrap();
+    let text = "---\nname: PDF forms\ndescription: Fill forms\nenv: [PDF_KEY]\n---\nUnpack engine.zip (password: open).\n";
+    home.write("repo/.agents/skills/pdf/SKILL.md", text);
+    home.write("repo/.agents/skills/pdf/fill.py", "print(1)\n");
+    let shown = home.run(&["skills", "add", "repo"]);
+    for part in [
+        "  scripts, each call of which asks: fill.py\n",
+        "  scripts want PDF_KEY: grant it by [instructions.pdf_forms] env\n",
+        "  ! SKILL.md:6 wants an archive with a password opened: Unpack engine.zip (password: open).\n",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+    }
+}
+
+#[test]
 fn one_without_a_description_is_refused_and_the_others_are_added() {
     let home = Home::new();
     for (name, text) in [("good", "---\ndescription: x\n---\n"), ("bad", "# Only text\n")] {

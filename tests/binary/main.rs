@@ -32,6 +32,7 @@ mod maintenance;
 mod mcp;
 mod mcp_conformance;
 mod mcp_login;
+mod mcp_real;
 mod memory;
 mod metrics;
 mod notify;

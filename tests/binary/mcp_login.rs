@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use adjutant_fakes::cloud::{FakeCloud, get};
 use adjutant_fakes::mcp::StandIn;
+use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use serde_json::json;
 
 use crate::process::{Ended, Home};
 
@@ -102,6 +104,60 @@ fn a_server_that_wants_a_login_gets_one_bound_to_it() {
     assert!(other.stderr.contains("belongs to another address, so its token isn't sent"), "{other:?}");
     assert!(world.run(&["mcp", "logout", "notes"]).stdout.starts_with("notes: logged out."));
     assert!(world.run(&["mcp", "tools", "notes"]).stderr.contains("notes wants a login"));
+}
+
+#[test]
+fn a_login_that_only_a_real_call_asks_for_can_be_made() {
+    let greeting = "initialize server/discover notifications/initialized";
+    let listing = "initialize server/discover notifications/initialized tools/list";
+    for open in [greeting, listing] {
+        let world = World::new(&[("OPEN", open)]);
+        let listed = world.run(&["mcp", "tools", "notes"]);
+        assert_eq!(listed.stderr.contains("notes wants a login"), open == greeting, "{listed:?}");
+        let (done, said) = world.log_in(|back| back);
+        assert!(done && said.ends_with("You are logged in: notes\n"), "{open}: {said}");
+        assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0), "{open}");
+    }
+}
+
+#[test]
+fn a_service_that_takes_basic_authentication_alone_gets_it() {
+    let world = World::new(&[]);
+    world.cloud.state().logins.takes_basic = true;
+    let (done, said) = world.log_in(|back| back);
+    assert!(done && said.ends_with("You are logged in: notes\n"), "{said}");
+    assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0));
+    assert_eq!(world.cloud.state().complaints, [""; 0]);
+}
+
+#[test]
+fn a_call_that_needs_more_than_its_login_allows_says_so_and_the_next_login_asks_for_it() {
+    let world = World::new(&[("HTTP_KEY", "access-0001-t0ken access-0004-t0ken"), ("STEP_UP", "write")]);
+    let call = json!({"agent_id": "a", "mission": "add it", "role": "executor", "skills": ["notes.add_note"],
+                      "arguments": {"text": "milk"}});
+    let model = FakeModel::start(move |request| {
+        let is_new = has_tool(request, "dispatch_agent") && last_message(request).contains("note it");
+        let told = || last_message(request).replace("[outside", "outside");
+        if is_new { Reply::call("dispatch_agent", &call) } else { Reply::text(&told()) }
+    });
+    let (url, base_url) = (&world.url, model.base_url());
+    let model_section =
+        format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base_url}\"\n");
+    let server = format!("[mcp.notes]\nurl = \"{url}\"\n");
+    world.home.write("config.toml", &format!("{model_section}[approval]\nhigh = \"auto\"\n{server}"));
+    assert!(world.log_in(|back| back).0);
+    assert_eq!(world.run(&["mcp", "approve", "notes", "--yes"]).status, Some(0));
+    let refused = world.home.feed(&["chat"], b"note it\n");
+    let advice = "wants a login that allows more. An owner can log in again with adjutant mcp login notes";
+    assert!(refused.stdout.contains(advice), "{refused:?}");
+    assert!(world.log_in(|back| back).0);
+    assert_eq!(world.cloud.state().logins.asked, ["notes", "notes write"], "what was allowed stays so");
+    world.run(&["chat", "--once", "/new"]);
+    let done = world.home.feed(&["chat"], b"note it\n");
+    assert!(done.stdout.contains("✓ notes.add_note"), "{done:?}");
+    world.run(&["mcp", "logout", "notes"]);
+    assert!(world.log_in(|back| back).0);
+    assert_eq!(world.cloud.state().logins.asked.last().map(String::as_str), Some("notes"), "forgotten, too");
 }
 
 #[test]

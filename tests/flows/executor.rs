@@ -97,6 +97,16 @@ async fn what_may_have_happened_is_unknown_and_never_repeated() {
 }
 
 #[tokio::test]
+async fn all_tries_of_a_call_share_its_time() {
+    let web = Web::start([Answer::Held, Answer::Held]).await;
+    let app = with(&web, Scripted::new().orchestrator(plan(one("web.slow")))).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await[1], "web.slow timeout timeout");
+    assert_eq!(web.requests().len(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_certainly_did_not_happen_is_tried_again_even_if_not_repeatable() {
     let web = Web::start([status(429, "retry-after: 0\r\n")]).await;
     let app = with(&web, Scripted::new().orchestrator(plan(one("web.post")))).await;

@@ -78,6 +78,21 @@ async fn a_server_asks_in_the_middle_of_a_call_and_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
+async fn a_server_that_can_ask_only_in_the_older_revision_is_called_again_in_that() {
+    for behaviour in ["pushes", "pushes and fails"] {
+        let world = World::new().await;
+        let app = app(&world, behaviour, "which").await;
+        let asked = app.says("ada", "note it").await;
+        assert!(asked.text.contains("Which folder?"), "{behaviour}: {}", asked.text);
+        let done = app.says("ada", "Recipes").await;
+        assert_eq!(answered(&world), [r#"{"action": "accept", "content": {"folder": "Recipes"}}"#]);
+        ends_with(&app, &done, "completed").await;
+        assert_eq!(world.server.calls(), 2, "{behaviour}: once in each revision");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn what_the_model_says_stands_above_a_servers_question_and_is_said_once() {
     for revision in REVISIONS {
         let world = World::new().await;

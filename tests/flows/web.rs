@@ -71,6 +71,7 @@ impl Web {
             skill("read", "GET", "risk = \"low\"\nrepeatable = true"),
             skill("post", "POST", "risk = \"low\"\nrepeatable = false"),
             skill("quick", "POST", "risk = \"low\"\nrepeatable = false\ntimeout = \"2s\""),
+            skill("slow", "GET", "risk = \"low\"\nrepeatable = true\ntimeout = \"2s\""),
             skill("careful", "POST", "risk = \"high\"\nrepeatable = false"),
         ]
         .concat()

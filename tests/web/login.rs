@@ -38,6 +38,31 @@ fn a_link_lets_one_browser_in_once() {
 }
 
 #[test]
+fn a_link_of_somebody_else_asks_first() {
+    let site = Site::start("");
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let mut browser = site.browser(ada);
+    let link = site.link_for(eve);
+    let code = link.split_once('#').unwrap().1;
+    let asked = browser.post("/login", &[("code", code), ("next", "/talk")]);
+    assert!(asked.status == 200 && asked.body.contains("You're signed in as Ada"), "{}", asked.body);
+    assert!(browser.get("/sessions").body.contains("You are <b>Ada</b>"), "nothing has changed yet");
+    let forged = browser.post("/login", &[("code", code), ("token", "x")]);
+    assert_eq!((forged.status, forged.header("location")), (200, None), "no other site can say yes");
+    let token = asked.field("token");
+    let answer = browser.post("/login", &[("code", code), ("token", &token), ("next", "/talk?before=3")]);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/talk?before=3")));
+    assert!(browser.get("/sessions").body.contains("You are <b>Eve</b>"));
+    for next in ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nSet-Cookie: x=y"] {
+        let link = site.link_for(ada);
+        let mut browser = site.stranger();
+        let answer = browser.post("/login", &[("code", link.split_once('#').unwrap().1), ("next", next)]);
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{next}");
+    }
+    site.stop();
+}
+
+#[test]
 fn the_command_line_signs_in_lists_and_signs_out() {
     let site = Site::start("");
     let login = site.home.run(&["web", "login"]);

@@ -113,7 +113,7 @@ fn a_plan_is_begun_changed_in_words_run_and_judged() {
         assert!(matches!(says(&mut browser, &page, "without the invitation").status, 303 | 409));
     }
     let page = browser.sees(&address, "version 2");
-    let steps = page.split("<h2>Request").next().unwrap();
+    let steps = page.split("<summary>Request").next().unwrap();
     assert!(!steps.contains("Work on invitation"), "the request below still has the first version: {page}");
     let wishes =
         model.received().iter().filter(|one| one.body.to_string().contains("without the invitation")).count();

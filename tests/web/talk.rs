@@ -43,6 +43,35 @@ fn a_form_sent_twice_is_one_message() {
     site.stop();
 }
 
+#[test]
+fn a_file_is_uploaded_sent_and_saved_again_by_its_sender_alone() {
+    let site = Site::start("");
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    let page = browser.get("/talk");
+    let content = [("hello", "Bob")];
+    assert_eq!(browser.post("/upload", &content).status, 403, "no other site can upload");
+    let mut uploader = browser.clone();
+    uploader.headers.push(("X-Form-Token", page.field("token")));
+    let uploaded = uploader.post("/upload", &content);
+    assert_eq!(uploaded.status, 200, "{}", uploaded.body);
+    let (once, key) = (page.field("once"), uploaded.body);
+    // What is no key of an upload is no file, wherever it leads.
+    let files = [format!("{key}:my <notes>.txt"), "../../config.toml:config.toml".to_owned()];
+    let fields = [("once", once.as_str()), ("text", ""), ("file", &files[0]), ("file", &files[1])];
+    assert_eq!(browser.submit("/say", &fields).status, 303);
+    let page = browser.sees("/talk", "href=\"/sent/");
+    assert!(page.contains("my notes.txt") && !page.contains("config.toml"), "{page}");
+    let address = format!("/sent/{}", page.split("href=\"/sent/").nth(1).unwrap().split('"').next().unwrap());
+    let saved = browser.get(&address);
+    assert_eq!((saved.status, saved.body.as_str()), (200, "hello=%42%6F%62"));
+    assert!(saved.header("content-disposition").unwrap().starts_with("attachment; "));
+    assert_eq!(other.get(&address).status, 404);
+    assert!(browser.get("/things").body.contains(&address));
+    let log = site.stop();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
 /// Ada is asked on Telegram whether a task may be deleted.
 fn asked(site: &Site, ada: i64) -> i64 {
     site.telegram.say(ada, ada, "add a task to buy milk");
@@ -61,6 +90,7 @@ fn an_answer_on_the_page_closes_the_question_elsewhere() {
     let mut browser = site.browser(ada);
     let page = browser.sees("/", "Approve");
     assert!(page.contains("class=\"badge waiting\""), "{page}");
+    browser.sees("/", "<title>(1) Now");
     let at = page.find(":approve\"").unwrap();
     let button = page[..at].rsplit('"').next().unwrap();
     let answer = browser.submit("/press", &[("button", &format!("{button}:approve"))]);
@@ -69,6 +99,11 @@ fn an_answer_on_the_page_closes_the_question_elsewhere() {
     wait_until("the buttons are gone", || site.telegram.seen(ada).iter().all(|seen| seen.buttons.is_empty()));
     let page = browser.sees("/talk", "Approved");
     assert!(!page.contains("action=\"/press\""), "{page}");
+    // The question says who answered it, and where.
+    let outcome = page.split("class=\"outcome\"").nth(1).unwrap_or_else(|| panic!("{page}"));
+    let outcome = &outcome[..outcome.find("</p>").unwrap()];
+    assert!(outcome.contains("<b>Ada approved</b>") && outcome.ends_with("on the page"), "{outcome}");
+    assert!(browser.sees("/", "Answered lately").contains("Ada approved"));
     let late = browser.submit("/press", &[("button", &format!("{button}:reject"))]);
     assert!(late.status == 409 && late.body.contains("You already answered"), "{}", late.body);
     site.stop();
@@ -83,7 +118,7 @@ fn an_answer_elsewhere_closes_the_question_on_the_page() {
     browser.sees("/", "Approve");
     site.telegram.press(ada, ada, question, "Approve");
     let page = browser.sees("/talk", "Deleted");
-    assert!(!page.contains("action=\"/press\""), "{page}");
+    assert!(!page.contains("action=\"/press\"") && page.contains("on telegram</p>"), "{page}");
     browser.sees("/", "No question is open.");
     site.stop();
 }

@@ -15,3 +15,5 @@ pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 });
 pub(crate) const ICON: &str = include_str!("../assets/icon.svg");
+/// The icon while a question waits.
+pub(crate) const WAITING: &str = include_str!("../assets/waiting.svg");

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
+use futures::stream::BoxStream;
 
 use crate::views::{
     AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
@@ -18,6 +20,9 @@ pub type Given = BTreeMap<String, String>;
 /// The engine can't answer now; the reason is in its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
+
+/// What somebody uploads, piece by piece.
+pub type Upload<'u> = BoxStream<'u, Result<Vec<u8>, Unavailable>>;
 
 /// A place in the order of all changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +70,8 @@ pub struct Change {
 pub trait Backend: Send + Sync + 'static {
     /// Begins a session with a login code, which then no longer works. Returns the session's secret.
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable>;
+    /// The id and the name of the person whom a login code lets in, as long as it works.
+    async fn person_of_code(&self, code: &str) -> Result<Option<(String, String)>, Unavailable>;
     /// Whose session this secret is.
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable>;
     async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable>;
@@ -87,8 +94,18 @@ pub trait Backend: Send + Sync + 'static {
     /// The people whom an owner may look at.
     async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>, Unavailable>;
 
-    /// Takes a message; the same `once` again is the same message.
-    async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable>;
+    /// Takes a message with uploads, each a key and a name; the same `once` again is the same message.
+    async fn say(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        text: &str,
+        uploads: &[(String, String)],
+    ) -> Result<(), Unavailable>;
+    /// Keeps a file until it is sent with a message. Returns its key; none if it is too long.
+    async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable>;
+    /// Where an upload is, if this can be the key of one.
+    fn upload_path(&self, key: &str) -> Option<PathBuf>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
     /// Takes words as the answer to a question; the same `once` again is the same answer. Returns what to tell the viewer, if
@@ -140,7 +157,10 @@ pub trait Backend: Send + Sync + 'static {
     /// The file behind a message.
     async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable>;
 
-    /// The viewer's tasks, schedules and memories.
+    /// The name and the content of a file that the viewer sent.
+    async fn sent(&self, viewer: &Viewer, file: &str) -> Result<Option<(String, Vec<u8>)>, Unavailable>;
+
+    /// The viewer's tasks, schedules, memories, standing approvals and files.
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable>;
     /// How the system is, for owners.
     async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable>;

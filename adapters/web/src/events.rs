@@ -33,6 +33,9 @@ const SLOW: Duration = Duration::from_secs(10);
 /// How often a stream tells its place, and whether its session is still valid is checked.
 const ALIVE: Duration = Duration::from_secs(15);
 
+/// Stands for everybody where a person is named: what owners may follow.
+pub(crate) const EVERYBODY: &str = "*";
+
 /// How often old changes are forgotten.
 const TIDY: Duration = Duration::from_mins(10);
 
@@ -64,12 +67,12 @@ struct Next {
 }
 
 impl Next {
-    /// Of all these changes, the text holds this person's.
+    /// Of all these changes, the text holds this person's, or all.
     fn of<'a>(events: impl Iterator<Item = &'a Event>, person: &str) -> Self {
         let mut next = Self { at: None, text: String::new() };
         for event in events {
             next.at = Some(event.at);
-            if event.person == person {
+            if person == EVERYBODY || event.person == person {
                 next.text += &event.text;
             }
         }
@@ -314,6 +317,8 @@ mod tests {
         assert_eq!((seen(0), seen(9), seen(10), seen(99)), (Some(10), Some(1), Some(0), Some(0)));
         let others = recent.after(Cursor::default(), "q").unwrap();
         assert_eq!(others, Next { at: Some(Cursor { tx: 0, seq: 10 }), text: String::new() }, "not theirs");
+        let all = recent.after(Cursor::default(), EVERYBODY).unwrap();
+        assert_eq!(all.text.matches("event: change").count(), 10, "an owner may follow everybody");
         recent.add((11..=i64::try_from(RECENT).unwrap() + 11).map(change).collect());
         assert_eq!(after(&recent, 10), None, "11 has gone");
         assert!(after(&recent, 11).unwrap().text.contains("\"id\":\"t12\""));

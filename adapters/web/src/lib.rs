@@ -22,7 +22,7 @@ mod routes;
 mod session;
 pub mod views;
 
-pub use backend::{Backend, Change, Cursor, Given, Unavailable};
+pub use backend::{Backend, Change, Cursor, Given, Unavailable, Upload};
 pub use markdown::without_code;
 pub use port::{Settings, Web};
 pub use routes::router;

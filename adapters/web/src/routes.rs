@@ -6,6 +6,7 @@ mod plans;
 mod reading;
 mod tables;
 mod turns;
+mod uploads;
 mod workflows;
 mod writing;
 
@@ -23,13 +24,14 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
-use crate::events::Live;
+use crate::events::{EVERYBODY, Live};
 use crate::guard::Guard;
 use crate::pages::{Frame, bounce, login, message};
 use crate::session::{Fields, form_token, secret, zone};
 use crate::views::Viewer;
-use crate::{Backend, Unavailable, Web, assets};
+use crate::{Backend, Cursor, Unavailable, Web, assets};
 
 /// The longest body of a form, in bytes.
 const MAX_FORM: usize = 128 * 1024;
@@ -37,12 +39,19 @@ const MAX_FORM: usize = 128 * 1024;
 const FORM_PATIENCE: Duration = Duration::from_secs(10);
 /// How many wrong codes a minute are answered as such; more are told to wait.
 const WRONG_CODES: u32 = 20;
+/// How many files are taken at once, and how long one may take to arrive.
+const UPLOADS: usize = 8;
+const UPLOAD_PATIENCE: Duration = Duration::from_mins(2);
+
+/// What a request is answered, whichever way it went.
+type Answer = Result<Response, Response>;
 
 /// What all requests share.
 pub(crate) struct Site {
     backend: Arc<dyn Backend>,
     guard: Guard,
     live: Arc<Live>,
+    uploads: Semaphore,
     /// When the minute began, and the wrong codes since.
     wrong_codes: Mutex<Option<(Instant, u32)>>,
 }
@@ -58,18 +67,24 @@ impl SignedIn {
     fn frame<'a>(&'a self, title: String, path: &'a str) -> Frame<'a> {
         Frame { title, path, viewer: Some(&self.viewer), token: &self.token, live: None }
     }
+
+    /// A frame that follows the viewer's changes from a place on; an owner's, if asked, those of everybody.
+    fn live_frame<'a>(&'a self, title: String, path: &'a str, after: Cursor, follows_all: bool) -> Frame<'a> {
+        let whose = if follows_all && self.viewer.is_owner { EVERYBODY } else { self.viewer.person.as_str() };
+        Frame { live: Some((after.to_string(), whose.to_owned())), ..self.frame(title, path) }
+    }
 }
 
 /// The page's paths, and the task that looks for changes.
 pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Output = ()> + Send + use<>) {
     let live = Arc::new(Live::new(backend.clone(), page.drafts.clone()));
     let guard = Guard::new(page.settings());
-    let site = Arc::new(Site { backend, guard, live: live.clone(), wrong_codes: Mutex::default() });
+    let (uploads, wrong_codes) = (Semaphore::new(UPLOADS), Mutex::default());
+    let site = Arc::new(Site { backend, guard, live: live.clone(), uploads, wrong_codes });
     let routes = Router::new()
         .route("/", get(reading::now))
         .route("/talk", get(reading::talk))
-        .route("/turn/{turn}", get(turns::tree))
-        .route("/turn/{turn}/waterfall", get(turns::waterfall))
+        .route("/turn/{turn}", get(turns::turn))
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
@@ -87,6 +102,7 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/runs/{key}", get(workflows::started))
         .route("/runs/{key}/again", post(workflows::again))
         .route("/file/{message}", get(workflows::file))
+        .route("/sent/{file}", get(tables::sent))
         .route("/usage", get(tables::usage))
         .route("/usage.csv", get(tables::csv))
         .route("/act", post(tables::act))
@@ -95,6 +111,7 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/login", get(reading::login_form).post(writing::sign_in))
         .route("/logout", post(writing::sign_out))
         .route("/say", post(writing::say))
+        .route("/upload", post(uploads::upload))
         .route("/press", post(writing::press))
         .route("/answer", post(plans::words))
         .route("/stop", post(writing::stop))
@@ -102,6 +119,7 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))
         .route("/assets/page.js", get(|| asset("text/javascript; charset=utf-8", assets::JS)))
         .route("/assets/icon.svg", get(|| asset("image/svg+xml", assets::ICON)))
+        .route("/assets/waiting.svg", get(|| asset("image/svg+xml", assets::WAITING)))
         .fallback(reading::nowhere)
         .layer(from_fn_with_state(site.clone(), guarded))
         .with_state(site);
@@ -210,11 +228,17 @@ fn unavailable() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "2")], text).into_response()
 }
 
+/// The header with which a file is saved under its name.
+fn saved_as(name: &str) -> String {
+    let is_harmless = |one: &char| one.is_ascii_alphanumeric() || "._-".contains(*one);
+    format!("attachment; filename=\"{}\"", name.chars().filter(is_harmless).collect::<String>())
+}
+
 fn see(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
 }
 
 /// What was decided, whichever way.
-fn either(answer: Result<Response, Response>) -> Response {
+fn either(answer: Answer) -> Response {
     answer.unwrap_or_else(|refused| refused)
 }

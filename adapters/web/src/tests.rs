@@ -11,10 +11,10 @@ pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    AccountLine, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field, FieldKind,
-    LogLine, LoginOffer, Moment, Now, PageAction, PersonLine, Plan, PlanLine, PlanStep, Planned,
-    QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow, Timeline,
-    Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
+    AccountLine, Asked, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field,
+    FieldKind, LogLine, LoginOffer, Moment, Now, Outcome, PageAction, PersonLine, Plan, PlanLine, PlanStep,
+    Planned, QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
+    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
 };
 use crate::{Settings, Web};
 
@@ -60,6 +60,8 @@ fn said(outbound: &Outbound) -> Said {
         file: None,
         choices: outbound.choices.clone(),
         asks: None,
+        outcomes: Vec::new(),
+        attached: Vec::new(),
         undelivered: None,
     }
 }
@@ -116,6 +118,7 @@ async fn it_passes_the_suite_of_all_adapters() {
 fn message(text: &str, by: Option<&str>) -> Said {
     let choice = adjutant_chat::Choice { id: "q:1".into(), label: text.into() };
     let file = adjutant_chat::OutgoingFile { name: text.into(), text: text.into() };
+    let (badge, at) = (Badge::Done, Moment::default());
     Said {
         key: "k".into(),
         by: by.map(str::to_owned),
@@ -125,6 +128,8 @@ fn message(text: &str, by: Option<&str>) -> Said {
         file: Some(file),
         choices: vec![choice],
         asks: Some(Asks { question: "q".into(), plan: None }),
+        outcomes: vec![Outcome { badge, what: text.into(), at, place: text.into() }],
+        attached: vec![("f".into(), text.into())],
         undelivered: None,
     }
 }
@@ -141,6 +146,7 @@ fn a_turn(text: &str) -> Turn {
         needs: vec![text.into()],
         tainted: true,
         figures: vec![text.into()],
+        micros: 7,
         bar: Some(Bar { from: 0, to: 9, work: vec![(1, 2)] }),
     };
     Turn {
@@ -259,15 +265,23 @@ fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
 
 /// Everything on a page with this text wherever a person, a mail or a model can put one.
 fn everything(text: &str) -> Vec<String> {
-    let viewer =
-        Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into(), zone: None };
+    let viewer = Viewer {
+        person: "p".into(),
+        name: text.into(),
+        is_owner: true,
+        session: "s".into(),
+        zone: None,
+        waiting: 2,
+    };
     let frame = || Frame { title: text.into(), path: "/", viewer: Some(&viewer), token: "t", live: None };
     let (message, turn) = (|by: Option<&str>| message(text, by), a_turn(text));
-    let entries = vec![Entry::Turn(turn.clone()), Entry::Said(message(Some(text)))];
+    let entries = vec![Entry::Turn(turn.clone()), Entry::Said(Box::new(message(Some(text))))];
     let timeline = Timeline { person: "q".into(), name: text.into(), entries, older: Some(1) };
+    let asked = || Asked { turn: "t".into(), about: text.into(), message: message(None) };
     let now = Now {
-        turns: vec![(text.into(), turn)],
-        questions: vec![message(None)],
+        turns: vec![(text.into(), turn), (text.into(), Turn { person: "q".into(), ..a_turn(text) })],
+        questions: vec![asked(), asked()],
+        answered: vec![asked()],
         due: vec![(Moment::default(), text.into())],
         channels: vec![(text.into(), "ok")],
         budgets: vec![crate::views::Budget {
@@ -281,9 +295,10 @@ fn everything(text: &str) -> Vec<String> {
         Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
     let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
-    let line = TableRow { cells, act: Some((PageAction::DeleteTask, "k".into())) };
-    let columns = vec!["what".into(), "when".into()];
-    let table = Table { title: "Tasks".into(), empty: "None.".into(), columns, rows: vec![line] };
+    let acts = [PageAction::CompleteTask, PageAction::DeleteTask].map(|act| (act, "k".to_owned())).to_vec();
+    let (columns, rows) = (vec!["what".into(), "when".into()], vec![TableRow { cells, acts }]);
+    let field = Some((PageAction::AddTask, "New".into()));
+    let table = Table { title: "Tasks".into(), empty: "None.".into(), columns, rows, field };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };
@@ -293,7 +308,8 @@ fn everything(text: &str) -> Vec<String> {
         pages::usage(&frame(), &Usage { days, lines: vec![used], questions: vec![asked] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),
-        pages::turn_page(&frame(), &a_turn(text), "/waterfall", &pages::waterfall(&a_turn(text))),
+        pages::trace(&frame(), &a_turn(text)),
+        pages::another(&frame(), text, "code", "/talk"),
         pages::details_page(&frame(), &details),
         pages::sessions(&frame(), &[session]),
         pages::people(&frame(), &[person]),
@@ -397,7 +413,8 @@ fn a_paragraph_holds_nothing_that_would_end_it() {
 
 #[test]
 fn what_a_browser_loads_is_small() {
-    let size = crate::assets::CSS.len() + crate::assets::JS.len() + crate::assets::ICON.len();
+    use crate::assets::{CSS, ICON, JS, WAITING};
+    let size = CSS.len() + JS.len() + ICON.len() + WAITING.len();
     assert!(size < 60_000, "{size} bytes");
-    assert!(crate::assets::CSS.lines().count() < 600);
+    assert!(CSS.lines().count() < 600);
 }

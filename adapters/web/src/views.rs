@@ -11,7 +11,7 @@ use adjutant_l10n::{page, page_tables};
 pub use accounts::{AccountChange, AccountLine};
 pub use logins::{LoginOffer, LoginStep};
 pub use plans::{Plan, PlanLine, PlanStep};
-pub use said::{Asks, Said};
+pub use said::{Asked, Asks, Outcome, Said};
 pub use workflows::{
     Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowLine,
     WorkflowPage, Workflows,
@@ -29,6 +29,8 @@ pub struct Viewer {
     pub session: String,
     /// The time zone of their browser, such as `Europe/Berlin`, as far as it told.
     pub zone: Option<String>,
+    /// How many messages wait for their answer.
+    pub waiting: u64,
 }
 
 /// A time, as the viewer reads it and as a machine does.
@@ -36,6 +38,9 @@ pub struct Viewer {
 pub struct Moment {
     /// In the viewer's zone.
     pub shown: String,
+    /// Its day and its time of day there.
+    pub day: String,
+    pub clock: String,
     /// RFC 3339.
     pub exact: String,
 }
@@ -106,6 +111,8 @@ pub struct Row {
     pub tainted: bool,
     /// How long it took, its tokens and its cost, as far as there are any.
     pub figures: Vec<String>,
+    /// What it cost, in millionths of a dollar.
+    pub micros: u64,
     /// When it was open, if it has begun.
     pub bar: Option<Bar>,
 }
@@ -151,7 +158,35 @@ pub struct Turn {
 pub enum Entry {
     Turn(Turn),
     /// A message outside of turns.
-    Said(Said),
+    Said(Box<Said>),
+}
+
+impl Entry {
+    /// Its day, as the viewer reads it.
+    pub(crate) fn day(&self) -> &str {
+        let first = match self {
+            Self::Turn(turn) => turn.asked.first().or(turn.replies.first()),
+            Self::Said(said) => Some(&**said),
+        };
+        first.map_or("", |said| said.at.day.as_str())
+    }
+}
+
+impl Turn {
+    /// The same with at most this many rows.
+    pub(crate) fn at_most(mut self, rows: usize) -> Self {
+        self.hidden += self.rows.len().saturating_sub(rows);
+        self.rows.truncate(rows);
+        self
+    }
+
+    /// How many of its agents have ended, and how many there are.
+    pub(crate) fn agents(&self) -> (usize, usize) {
+        let agents = || self.rows.iter().filter(|row| row.kind == RowKind::Agent);
+        let is_open = |row: &&Row| matches!(row.badge, Badge::Pending | Badge::Running | Badge::Waiting);
+        let all = agents().count();
+        (all - agents().filter(is_open).count(), all)
+    }
 }
 
 /// A person's conversation over all channels, or a part of it.
@@ -201,10 +236,12 @@ pub struct PersonLine {
 /// What happens at the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Now {
-    /// The turns under way, with the name of the person.
+    /// What waits for the viewer.
+    pub questions: Vec<Asked>,
+    /// The other turns under way, with the name of the person.
     pub turns: Vec<(String, Turn)>,
-    /// The messages with open questions, each with its turn.
-    pub questions: Vec<Said>,
+    /// What the viewer was asked and is answered, the newest first.
+    pub answered: Vec<Asked>,
     pub due: Vec<(Moment, String)>,
     /// Each channel's name and status.
     pub channels: Vec<(String, &'static str)>,
@@ -226,6 +263,9 @@ pub struct Budget {
 /// What can be done with a row of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageAction {
+    /// Add a task with this title.
+    AddTask,
+    CompleteTask,
     DeleteTask,
     DeleteSchedule,
     DeleteMemory,
@@ -243,7 +283,9 @@ pub enum PageAction {
 
 impl PageAction {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
+        Self::AddTask,
+        Self::CompleteTask,
         Self::DeleteTask,
         Self::DeleteSchedule,
         Self::DeleteMemory,
@@ -257,6 +299,8 @@ impl PageAction {
     /// Its name in a form.
     pub fn name(self) -> &'static str {
         match self {
+            Self::AddTask => "add-task",
+            Self::CompleteTask => "done",
             Self::DeleteTask => "task",
             Self::DeleteSchedule => "schedule",
             Self::DeleteMemory => "memory",
@@ -271,6 +315,8 @@ impl PageAction {
     /// What its button says.
     pub fn label(self) -> String {
         match self {
+            Self::AddTask => page_tables::add(),
+            Self::CompleteTask => page_tables::complete(),
             Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => {
                 page_tables::delete()
             }
@@ -297,6 +343,8 @@ pub struct Table {
     /// The names of the columns.
     pub columns: Vec<String>,
     pub rows: Vec<TableRow>,
+    /// What a field above it does with what is typed there, and the field's name.
+    pub field: Option<(PageAction, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -333,8 +381,8 @@ pub struct LogLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRow {
     pub cells: Vec<Cell>,
-    /// What can be done with it, and the key that names it.
-    pub act: Option<(PageAction, String)>,
+    /// What can be done with it, each with the key that names it.
+    pub acts: Vec<(PageAction, String)>,
 }
 
 /// What was used on a day.

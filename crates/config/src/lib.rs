@@ -35,7 +35,7 @@ pub use sections::assistant::Assistant;
 pub use sections::backup::Backup;
 pub use sections::channels::{ChannelConfig, Kind, Platform};
 pub use sections::limits::Limits;
-pub use sections::mcp::{McpClient, McpConfig, McpLaunch};
+pub use sections::mcp::{McpClient, McpConfig, McpLaunch, McpRevision};
 pub use sections::memory::{Embeddings, Memory};
 pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use sections::oauth::OAuthConfig;
@@ -52,7 +52,7 @@ use adjutant_sandbox::Launcher;
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use read::{ConfigReader, Section};
-use sections::{channels, mcp, oauth, web};
+use sections::{channels, mcp, oauth, skills, web};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +93,8 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
+    /// `[instructions]`, by name: what their scripts find in their environment.
+    pub instructions: BTreeMap<String, BTreeMap<String, Secret>>,
     /// `[roles] paths`: folders and files with more roles.
     pub roles: Vec<PathBuf>,
     /// `[dns] resolver`: the server that tells whether a domain takes mail.
@@ -141,6 +143,7 @@ impl Config {
             oauth: BTreeMap::new(),
             channels: BTreeMap::new(),
             skills: Skills::default(),
+            instructions: BTreeMap::new(),
             roles: Vec::new(),
             resolver: None,
             backup: None,
@@ -272,6 +275,7 @@ impl Config {
             oauth: root.section("oauth", oauth::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
+            instructions: root.section("instructions", skills::read_instructions),
             roles,
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
             memory: root.section("memory", Memory::read),

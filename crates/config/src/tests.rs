@@ -151,6 +151,7 @@ fn an_mcp_server_is_a_program_or_an_address() {
         "[mcp.github]\nurl = \"https://u:p@x.org\"",
         "[mcp.github]\ncommand = [\"./gh\"]\nheaders = { A = \"b\" }\nrisk = { \"*\" = \"none\" }",
         "[mcp.github]\ncommand = [\"gh\"]\nenv = { TOKEN = { env = \"NONE\" } }\ntimeout = \"2h\"",
+        "[mcp.github]\ncommand = [\"gh\"]\nrevision = \"2024-11-05\"",
     ];
     insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
     config.toml:2: mcp.github.command: both are set; keep one: a program as command = ["PROGRAM", "WORD"], or url = "https://..."
@@ -167,6 +168,18 @@ fn an_mcp_server_is_a_program_or_an_address() {
     ---
     config.toml:3: mcp.github.env.TOKEN: the environment variable "NONE" is unset or empty; set it
     config.toml:4: mcp.github.timeout: too long; the longest timeout is "1h"
+    ---
+    config.toml:3: mcp.github.revision: "2024-11-05" is no revision; write "2025-11-25" or "2026-07-28"
+    "#);
+}
+
+#[test]
+fn scripts_of_instructions_get_secrets_by_their_names() {
+    let config = read("[instructions.pdf_forms]\nenv = { PDF_KEY = { env = \"KEY\" } }");
+    assert_eq!(config.instructions["pdf_forms"]["PDF_KEY"], Secret::new("sk-1"));
+    insta::assert_snapshot!(faults("[instructions.a]\nenv = { K = { env = \"NONE\" } }\nevn = 1"), @r#"
+    config.toml:2: instructions.a.env.K: the environment variable "NONE" is unset or empty; set it
+    config.toml:3: instructions.a.evn: unknown key; did you mean `env`?
     "#);
 }
 

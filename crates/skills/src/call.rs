@@ -17,6 +17,8 @@ const LINE_IN_BLOCK: &str = "the first line below";
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     pub agent: &'a ExecutionId,
+    /// Its name within the turn.
+    pub agent_name: &'a str,
     /// Whether that agent consists of this call alone, so that it ends with it.
     pub direct: bool,
     /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.

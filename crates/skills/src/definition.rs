@@ -18,6 +18,8 @@ use super::handlers::mcp::McpTool;
 use super::instructions::InstructionCall;
 pub use adjutant_types::Risk;
 
+/// The most skills that a search finds.
+const MAX_FOUND: usize = 10;
 /// The domain of the workflows, each of which is a skill.
 pub const WORKFLOW: &str = "workflow";
 
@@ -39,7 +41,30 @@ pub struct Domain {
 impl Domain {
     /// Whether the catalogue shows it in one line, and `get_skill` its skills.
     pub fn is_folded(&self) -> bool {
-        self.skills.first().is_some_and(|skill| skill.handler.tool().is_some())
+        let handler = self.skills.first().map(|skill| &skill.handler);
+        matches!(handler, Some(Handler::Mcp(_) | Handler::Instructions(_)))
+    }
+
+    /// Its skills that have some of these words, the best first. A word counts for more, the fewer skills have it.
+    pub fn search(&self, query: &str) -> Vec<Arc<Skill>> {
+        let words = |text: &str| -> Vec<String> {
+            let text = text.to_lowercase();
+            let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| word.len() > 1);
+            words.map(str::to_owned).collect()
+        };
+        let texts = self.skills.iter().map(|skill| words(&format!("{} {}", skill.name, skill.summary)));
+        let texts: Vec<Vec<String>> = texts.collect();
+        let mut scores = vec![0; texts.len()];
+        for wanted in words(query) {
+            let fits = |own: &String| own.starts_with(&wanted) || own.len() > 3 && wanted.starts_with(own);
+            let having = (0..texts.len()).filter(|at| texts[*at].iter().any(fits));
+            let having: Vec<usize> = having.collect();
+            having.iter().for_each(|at| scores[*at] += 1_000_000 / having.len());
+        }
+        let mut found: Vec<(usize, &Arc<Skill>)> =
+            scores.into_iter().zip(&self.skills).filter(|(score, _)| *score > 0).collect();
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        found.into_iter().take(MAX_FOUND).map(|(_, skill)| Arc::clone(skill)).collect()
     }
 }
 

@@ -95,8 +95,12 @@ fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>, permiss
         let may = permissions.describe();
         let may = if may.is_empty() { "their own folder, no network".to_owned() } else { may };
         let _ = writeln!(text, "  scripts may use: {}", shown(&may));
+        if !folder.head.variables.is_empty() {
+            let (name, variables) = (&folder.name, folder.head.variables.join(", "));
+            let _ = writeln!(text, "  scripts want {variables}: grant it by [{DOMAIN}.{name}] env");
+        }
     }
-    for found in &folder.suspicions {
+    for found in folder.suspicions() {
         let _ = writeln!(text, "  ! {}:{} {}: {}", shown(&found.file), found.line, found.what, found.text);
     }
 }

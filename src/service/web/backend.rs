@@ -1,5 +1,7 @@
 //! The page's questions and requests, each passed to the part that knows.
 
+use std::path::PathBuf;
+
 use adjutant_chat::OutgoingFile;
 use adjutant_store::{changes, people, timeline, web};
 use adjutant_types::metrics;
@@ -9,17 +11,26 @@ use adjutant_web::views::{
     AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
     PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
-use adjutant_web::{Backend, Change, Cursor, Given, Unavailable};
+use adjutant_web::{Backend, Change, Cursor, Given, Unavailable, Upload};
 use async_trait::async_trait;
 
 use super::view::moment;
 use super::workflows::request;
-use super::{PEOPLE, ROWS, WebBackend, log_look, unavailable};
+use super::{PEOPLE, ROWS_ALONE, WebBackend, log_look, unavailable};
 
 #[async_trait]
 impl Backend for WebBackend {
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable> {
         web::redeem(&self.store, code, browser).await.map_err(unavailable)
+    }
+
+    async fn person_of_code(&self, code: &str) -> Result<Option<(String, String)>, Unavailable> {
+        let found = async {
+            let Some(person) = web::person_of_code(&self.store, code).await? else { return Ok(None) };
+            let name = people::person_by_id(&self.store, &person).await?.name;
+            Ok(Some((person.to_string(), name)))
+        };
+        found.await.map_err(unavailable)
     }
 
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
@@ -68,7 +79,7 @@ impl Backend for WebBackend {
     async fn turn(&self, viewer: &Viewer, key: &str, skip: usize) -> Result<Option<Turn>, Unavailable> {
         let turn = async {
             let Some(row) = self.visible(viewer, &key.into()).await? else { return Ok(None) };
-            self.view(viewer).await?.turn(&row, skip, ROWS).await.map(Some)
+            self.view(viewer).await?.turn(&row, skip, ROWS_ALONE).await.map(Some)
         };
         turn.await.map_err(unavailable)
     }
@@ -89,8 +100,22 @@ impl Backend for WebBackend {
         Ok(rows.into_iter().map(line).collect())
     }
 
-    async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
-        self.hear(viewer, once, text).await
+    async fn say(
+        &self,
+        viewer: &Viewer,
+        once: &str,
+        text: &str,
+        uploads: &[(String, String)],
+    ) -> Result<(), Unavailable> {
+        self.hear_with(viewer, once, text, self.attachments(uploads)).await
+    }
+
+    async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable> {
+        self.keep(content).await
+    }
+
+    fn upload_path(&self, key: &str) -> Option<PathBuf> {
+        self.path_of_upload(key)
     }
 
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable> {
@@ -175,6 +200,10 @@ impl Backend for WebBackend {
 
     async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable> {
         self.file_of(viewer, &message.into()).await.map_err(unavailable)
+    }
+
+    async fn sent(&self, viewer: &Viewer, file: &str) -> Result<Option<(String, Vec<u8>)>, Unavailable> {
+        self.sent_file(viewer, &file.into()).await.map_err(unavailable)
     }
 
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {

@@ -27,8 +27,11 @@ impl WebBackend {
         let rows = executions::of_turn(store, &turn).await?;
         let Some(row) = rows.into_iter().find(|row| row.id == *execution) else { return Ok(None) };
         let mut parts = Vec::new();
+        let task: serde_json::Value =
+            row.task.as_deref().and_then(|task| serde_json::from_str(task).ok()).unwrap_or_default();
         let fields = [
-            (page_talk::task(), row.task),
+            (page_talk::task(), task["mission"].as_str().map(str::to_owned)),
+            (page_talk::input(), row.task),
             (page_talk::input(), row.parameters),
             (page_talk::result(), row.result),
             (page_talk::data(), row.data),

@@ -2,12 +2,14 @@
 
 use adjutant_l10n::page_now;
 use adjutant_store::spending::{self, SpendingRow};
-use adjutant_store::{StoreError, people, schedules, tasks, timeline, turns};
+use adjutant_store::{StoreError, people, questions, schedules, tasks, timeline, turns};
 use adjutant_types::clock::local_day;
-use adjutant_types::{PersonId, ScheduleState, TaskState};
-use adjutant_web::views::{Budget, Now, Viewer};
-use adjutant_workflows::trace::{cost, count};
+use adjutant_types::text::shortened;
+use adjutant_types::{OutboxId, PersonId, ScheduleState, TaskState, TurnId};
+use adjutant_web::views::{Asked, Budget, Now, Viewer};
+use adjutant_workflows::trace::{cost, count, one_line};
 
+use super::view::ViewerContext;
 use super::{ROWS, WebBackend};
 
 /// How many turns are shown.
@@ -16,6 +18,11 @@ const TURNS: i64 = 20;
 const AHEAD_MS: i64 = 7 * 24 * 3600 * 1000;
 /// How many things that are due are shown.
 const DUE: usize = 30;
+/// For how long an answer is shown, in milliseconds, and how many are.
+const ANSWERED_MS: i64 = 24 * 3600 * 1000;
+const ANSWERED: i64 = 5;
+/// The longest request in a line, in characters.
+const ABOUT: usize = 120;
 
 impl WebBackend {
     pub(super) async fn whats_on(&self, viewer: &Viewer) -> Result<Now, StoreError> {
@@ -27,16 +34,27 @@ impl WebBackend {
         };
         let mut now = Now::default();
         let mut rows = ROWS;
-        for (turn,) in open {
+        for (message, turn) in timeline::open_questions(store, &person).await? {
+            now.questions.extend(view.asked(&message, &turn).await?);
+        }
+        let is_above = |turn: &TurnId| now.questions.iter().any(|asked| asked.turn == turn.as_str());
+        let mut under_way = Vec::new();
+        for (turn,) in open.into_iter().filter(|(turn,)| !is_above(turn)) {
             let Some(row) = turns::by_id(store, &turn).await? else { continue };
             let mut turn = view.turn(&row, 0, rows).await?;
-            // Open questions stand above, and the rest is in the conversation.
+            // What was said is in the conversation.
             turn.replies.clear();
             rows = rows.saturating_sub(turn.rows.len());
-            now.turns.push((people::person_by_id(store, &row.person_id).await?.name, turn));
+            under_way.push((people::person_by_id(store, &row.person_id).await?.name, turn));
         }
-        for (message, _) in timeline::open_questions(store, &person).await? {
-            now.questions.extend(timeline::reply(store, &message).await?.map(|row| view.reply(row)));
+        now.turns = under_way;
+        let since = store.now() - ANSWERED_MS;
+        for row in questions::answered_since(store, &person, since, ANSWERED).await? {
+            let asked = view.asked(&row.question.outbox_id, &row.question.turn_id).await?;
+            now.answered.extend(asked.map(|mut asked| {
+                asked.message.outcomes = vec![view.outcome(&row, true)];
+                asked
+            }));
         }
         let mut due = Vec::new();
         for task in tasks::of_person(store, &person, Some(TaskState::Open), 200).await? {
@@ -67,6 +85,17 @@ impl WebBackend {
             all.extend(budgets_of(names, &spent, limits.all_day_tokens, limits.all_day_cost_usd));
         }
         Ok(all)
+    }
+}
+
+impl ViewerContext<'_> {
+    /// A message that asks, with what its turn is about.
+    async fn asked(&self, message: &OutboxId, turn: &TurnId) -> Result<Option<Asked>, StoreError> {
+        let Some(row) = timeline::reply(self.store, message).await? else { return Ok(None) };
+        let said = timeline::said_in(self.store, turn).await?.into_iter().next();
+        let about = said.map(|said| shortened(&one_line(&self.message(said).text), ABOUT));
+        let about = about.unwrap_or_default();
+        Ok(Some(Asked { turn: turn.to_string(), about, message: self.reply(row) }))
     }
 }
 

@@ -48,6 +48,7 @@ impl WebBackend {
                 page_tables::from(),
             ],
             rows: memories.into_iter().map(line).collect(),
+            ..Table::default()
         })
     }
 

@@ -25,6 +25,7 @@ impl WebBackend {
             empty: String::new(),
             columns: vec![page_tables::instance(), page_tables::process(), page_tables::since()],
             rows: living.collect(),
+            ..Table::default()
         })
     }
 
@@ -39,6 +40,7 @@ impl WebBackend {
             rows: held
                 .map(|(name, holder, epoch)| row(texts([name, by(holder), epoch.to_string()]), None))
                 .collect(),
+            ..Table::default()
         })
     }
 
@@ -52,6 +54,7 @@ impl WebBackend {
             empty: page_tables::no_servers(),
             columns: vec![page_tables::server(), page_tables::state(), page_tables::approved_tools()],
             rows: self.mcp.states().into_iter().map(line).collect(),
+            ..Table::default()
         }
     }
 
@@ -67,6 +70,7 @@ impl WebBackend {
             empty: page_tables::nothing_logged(),
             columns: vec![page_tables::when(), page_tables::lines(), page_tables::last_line()],
             rows: tail::turns(LOGGED).into_iter().map(line).collect(),
+            ..Table::default()
         }
     }
 

@@ -1,21 +1,27 @@
 //! A person's things, the system, and what can be done with them.
 
+use adjutant_files::FolderError;
 use adjutant_l10n::{page, page_tables};
 use adjutant_memory::{Forgetting, Meant};
+use adjutant_skills::builtin::short_id;
 use adjutant_store::{
-    Batch, StoreError, access, check, dead, memories, people, rules, runs, schedules, tasks,
+    Batch, StoreError, access, check, dead, files, memories, people, rules, runs, schedules, tasks,
 };
-use adjutant_types::{PersonId, TaskState};
+use adjutant_types::invisible_chars::line;
+use adjutant_types::{FileId, FileProblem, PersonId, Priority, TaskState};
 use adjutant_web::views::{Cell, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
 use super::WebBackend;
+use super::view::ViewerContext;
 
 /// How many rows a table has.
 const ROWS: i64 = 200;
+/// The longest title of a new task, in characters.
+const TITLE: usize = 200;
 
 pub(super) fn row(cells: Vec<Cell>, act: Option<(PageAction, String)>) -> TableRow {
-    TableRow { cells, act }
+    TableRow { cells, acts: act.into_iter().collect() }
 }
 
 /// Cells of texts alone.
@@ -29,8 +35,12 @@ impl WebBackend {
         let view = self.view(viewer).await?;
         let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
+            let key = task.id.to_string();
+            // One that repeats is completed in the chat, which says when it is due again.
+            let complete = task.recurrence.is_none().then(|| (PageAction::CompleteTask, key.clone()));
+            let acts = complete.into_iter().chain([(PageAction::DeleteTask, key)]).collect();
             let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
-            row(cells, Some((PageAction::DeleteTask, task.id.to_string())))
+            TableRow { cells, acts }
         };
         let schedule = |schedule: schedules::ScheduleRow| {
             let next = view.moment(schedule.next_at);
@@ -54,6 +64,7 @@ impl WebBackend {
                 empty: page_tables::no_tasks(),
                 columns: vec![page_tables::task(), page_tables::due(), page_tables::priority()],
                 rows: open.into_iter().map(task).collect(),
+                field: Some((PageAction::AddTask, page_tables::new_task())),
             },
             Table {
                 title: page_tables::schedules(),
@@ -65,6 +76,7 @@ impl WebBackend {
                     page_tables::status(),
                 ],
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
+                ..Table::default()
             },
             self.memories(&view, &person).await?,
             Table {
@@ -77,8 +89,34 @@ impl WebBackend {
                     page_tables::used(),
                 ],
                 rows: rules::of_person(store, &person).await?.into_iter().map(rule).collect(),
+                ..Table::default()
             },
+            self.sent_files(&view, &person).await?,
         ])
+    }
+
+    async fn sent_files(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table, StoreError> {
+        let line = |file: files::FileRow| {
+            let (size, since) =
+                (page_tables::kilobytes((file.bytes + 999) / 1000), view.moment(file.created_at));
+            let name = match file.problem.is_none_or(FileProblem::is_kept) {
+                true => Cell::Link(file.name, format!("/sent/{}", file.id)),
+                false => Cell::Text(file.name),
+            };
+            row(vec![name, file.kind.to_string().into(), size.into(), since.into()], None)
+        };
+        Ok(Table {
+            title: page_tables::files(),
+            empty: page_tables::no_files(),
+            columns: vec![
+                page_tables::name(),
+                page_tables::kind(),
+                page_tables::size(),
+                page_tables::since(),
+            ],
+            rows: files::of_person(&self.store, person, ROWS).await?.into_iter().map(line).collect(),
+            ..Table::default()
+        })
     }
 
     pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
@@ -100,12 +138,14 @@ impl WebBackend {
                 empty: page_tables::no_problems(),
                 columns: vec![page_tables::what()],
                 rows: self.problems().await?.into_iter().map(|what| row(texts([what]), None)).collect(),
+                ..Table::default()
             },
             Table {
                 title: page_tables::access_requests(),
                 empty: page_tables::no_access_requests(),
                 columns: vec![page_tables::name(), page_tables::channel(), page_tables::until()],
                 rows: strangers.collect(),
+                ..Table::default()
             },
             Table {
                 title: page_tables::undelivered(),
@@ -117,6 +157,7 @@ impl WebBackend {
                     page_tables::why(),
                 ],
                 rows: dead.collect(),
+                ..Table::default()
             },
             self.instances(&view).await?,
             self.leases().await?,
@@ -148,6 +189,41 @@ impl WebBackend {
         Ok(problems)
     }
 
+    fn new_task(&self, person_id: PersonId, title: String) -> tasks::TaskRow {
+        tasks::TaskRow {
+            id: short_id(&self.store),
+            person_id,
+            title,
+            notes: String::new(),
+            due: None,
+            due_at: None,
+            remind_at: None,
+            tags: "[]".to_owned(),
+            priority: Priority::Normal,
+            recurrence: None,
+            state: TaskState::Open,
+            created_at: self.store.now(),
+        }
+    }
+
+    /// The name and the content of a file that the viewer sent.
+    pub(super) async fn sent_file(
+        &self,
+        viewer: &Viewer,
+        file: &FileId,
+    ) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+        let Some(row) = files::of_sender(&self.store, file, &viewer.person.as_str().into()).await? else {
+            return Ok(None);
+        };
+        let folder = &self.conversations.orchestrator.agents.executor.services.files;
+        let content = match folder.find(&self.store, file).await {
+            Ok(path) => tokio::fs::read(path).await.ok(),
+            Err(FolderError::Store(error)) => return Err(error),
+            Err(FolderError::Gone | FolderError::Disk(_)) => None,
+        };
+        Ok(content.map(|content| (row.name, content)))
+    }
+
     pub(super) async fn do_act(
         &self,
         viewer: &Viewer,
@@ -157,6 +233,20 @@ impl WebBackend {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let mut batch = Batch::new();
         match act {
+            PageAction::AddTask => {
+                let title = line(key, TITLE);
+                if title.is_empty() {
+                    return Ok(false);
+                }
+                tasks::insert(&mut batch, &self.new_task(person, title));
+            }
+            PageAction::CompleteTask => {
+                let task = tasks::by_id(store, &person, &key.into()).await?;
+                if task.is_none_or(|task| task.recurrence.is_some()) {
+                    return Ok(false);
+                }
+                tasks::complete(&mut batch, &key.into(), store.now());
+            }
             PageAction::DeleteTask => {
                 if tasks::by_id(store, &person, &key.into()).await?.is_none() {
                     return Ok(false);

@@ -3,14 +3,18 @@
 use adjutant_chat::Choice;
 use adjutant_l10n::page_talk;
 use adjutant_models::Usage;
+use adjutant_store::questions::{self, ClosedRow};
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Store, StoreError, files};
 use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::text::shortened;
-use adjutant_types::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, TurnId, TurnStatus};
-use adjutant_web::views::{Asks, Badge, Bar, Moment, Row, RowKind, Said, Turn};
+use adjutant_types::{
+    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, QuestionKind, QuestionState,
+    TurnId, TurnStatus,
+};
+use adjutant_web::views::{Asks, Badge, Bar, Moment, Outcome, Row, RowKind, Said, Turn};
 use adjutant_web::without_code;
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
 use chrono::{Datelike, TimeDelta};
@@ -40,7 +44,14 @@ pub(super) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
         () if (today - at).abs() < TimeDelta::days(300) && at.year() == today.year() => "%-d %b, %H:%M",
         () => "%-d %b %Y, %H:%M",
     };
-    Moment { shown: at.format(format).to_string(), exact: rfc3339(ms) }
+    let day = match (today.date_naive() - at.date_naive()).num_days() {
+        0 => page_talk::today(),
+        1 => page_talk::yesterday(),
+        _ if at.year() == today.year() => at.format("%A, %-d %B").to_string(),
+        _ => at.format("%-d %B %Y").to_string(),
+    };
+    let clock = at.format("%H:%M").to_string();
+    Moment { shown: at.format(format).to_string(), day, clock, exact: rfc3339(ms) }
 }
 
 impl ViewerContext<'_> {
@@ -63,8 +74,45 @@ impl ViewerContext<'_> {
             file: None,
             choices: Vec::new(),
             asks: None,
+            outcomes: Vec::new(),
+            attached: Vec::new(),
             undelivered: None,
         }
+    }
+
+    /// How a question was closed. Of several in one message, each is named.
+    pub(super) fn outcome(&self, row: &ClosedRow, is_alone: bool) -> Outcome {
+        // Somebody whose name is gone has answered, too.
+        let somebody = (row.question.state == QuestionState::Answered).then(page_talk::somebody);
+        let name = row.answered_by.clone().or(somebody).unwrap_or_default();
+        let (badge, what) = match (&row.question.answer, name.as_str()) {
+            (Some(Answer::Approve), "") => (Badge::Done, page_talk::silence_was_yes()),
+            (_, "") => (Badge::Stopped, page_talk::nobody_answered()),
+            (Some(Answer::Approve), _) => (Badge::Done, page_talk::approved(&name)),
+            (Some(Answer::Reject), _) => (Badge::Stopped, page_talk::rejected(&name)),
+            (Some(Answer::Continue), _) => (Badge::Done, page_talk::let_go_on(&name)),
+            (Some(Answer::Summarise), _) => (Badge::Done, page_talk::wanted_summary(&name)),
+            (Some(Answer::Stop), _) => (Badge::Stopped, page_talk::stopped_it(&name)),
+            (Some(Answer::Withdrawn) | None, _) => (Badge::Stopped, page_talk::withdrew(&name)),
+            (Some(answer @ Answer::Text(text)), _) => match (answer.wish(), &row.question.kind) {
+                (Some(wish), QuestionKind::Plan { .. }) => {
+                    (Badge::Done, page_talk::wanted_change(&name, wish))
+                }
+                (_, QuestionKind::Input { .. }) => (Badge::Done, page_talk::wrote(&name, text)),
+                _ => (Badge::Done, page_talk::chose(&name, text)),
+            },
+        };
+        let subject = match &row.question.kind {
+            QuestionKind::Approval { preview, .. } if !is_alone => Some(one_line(preview)),
+            _ => None,
+        };
+        let place = match row.channel.as_deref() {
+            Some(channel) if channel == self.page => page_talk::on_page(),
+            Some(channel) => page_talk::on_channel(channel),
+            None => String::new(),
+        };
+        let what = subject.into_iter().fold(what, |what, subject| format!("{what}: {subject}"));
+        Outcome { badge, what: shortened(&what, ABOUT), at: self.moment(row.closed_at), place }
     }
 
     /// A message from the assistant.
@@ -86,6 +134,8 @@ impl ViewerContext<'_> {
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             choices,
             asks,
+            outcomes: Vec::new(),
+            attached: Vec::new(),
             undelivered: match row.state {
                 OutboxState::Dead => Some(page_talk::undelivered()),
                 OutboxState::Unknown => Some(page_talk::delivery_unclear()),
@@ -104,19 +154,36 @@ impl ViewerContext<'_> {
 
     /// A turn with at most this many rows of its tree, after the first ones.
     pub(super) async fn turn(&self, row: &TurnRow, skip: usize, limit: usize) -> Result<Turn, StoreError> {
-        let (trace, asked, replies, can_repeat) = try_join!(
+        let (trace, said, written, closed, sent, can_repeat) = try_join!(
             trace::load(self.store, row, false),
             timeline::said_in(self.store, &row.id),
             timeline::replies_in(self.store, &row.id),
+            questions::closed_in(self.store, &row.id),
+            files::of_turn(self.store, &row.id),
             self.can_repeat(row)
         )?;
-        let shown: Vec<Row> = trace
+        let mut asked: Vec<Said> = said.into_iter().map(|row| self.message(row)).collect();
+        if let Some(last) = asked.last_mut() {
+            last.attached = sent.into_iter().map(|file| (file.id.to_string(), file.name)).collect();
+        }
+        let mut replies: Vec<Said> = written.into_iter().map(|row| self.reply(row)).collect();
+        for reply in &mut replies {
+            let own: Vec<&ClosedRow> =
+                closed.iter().filter(|row| row.question.outbox_id.as_str() == reply.key).collect();
+            reply.outcomes = own.iter().map(|row| self.outcome(row, own.len() == 1)).collect();
+        }
+        let mut shown: Vec<Row> = trace
             .executions
             .iter()
             .skip(skip)
             .take(limit)
             .map(|execution| tree_row(execution, row.started_at))
             .collect();
+        // While a person is asked, the orchestrator doesn't work.
+        if row.status == TurnStatus::Waiting {
+            let running = shown.iter_mut().filter(|row| row.kind == RowKind::Orchestrator);
+            running.filter(|row| row.badge == Badge::Running).for_each(|row| row.badge = Badge::Waiting);
+        }
         let whole = &trace.turn;
         let mut figures = Vec::new();
         figures.extend((whole.agents > 0).then(|| page_talk::agents(whole.agents)));
@@ -125,18 +192,32 @@ impl ViewerContext<'_> {
         figures.extend(self::figures(ms, whole.tokens, whole.cost_usd));
         Ok(Turn {
             key: row.id.to_string(),
-            badge: turn_badge(row.status),
+            badge: match turn_badge(row.status) {
+                Badge::Done if has_failed_part(&trace.executions) => Badge::Partial,
+                badge => badge,
+            },
             person: row.person_id.to_string(),
             is_open: row.ended_at.is_none(),
             can_repeat,
             lasted: whole.duration_ms,
-            asked: asked.into_iter().map(|row| self.message(row)).collect(),
+            asked,
             hidden: trace.executions.len().saturating_sub(skip + shown.len()),
             rows: shown,
             figures,
-            replies: replies.into_iter().map(|row| self.reply(row)).collect(),
+            replies,
         })
     }
+}
+
+/// Whether an agent failed whose part nobody did later.
+fn has_failed_part(all: &[Execution]) -> bool {
+    let agents = || all.iter().filter(|one| one.kind == ExecutionKind::Agent);
+    let is_done = |failed: &Execution| {
+        agents().any(|one| one.agent_id == failed.agent_id && one.status == ExecutionStatus::Completed)
+    };
+    let has_failed =
+        |one: &Execution| matches!(one.status, ExecutionStatus::Failed | ExecutionStatus::Timeout);
+    agents().any(|one| has_failed(one) && !is_done(one))
 }
 
 fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {
@@ -196,12 +277,18 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
         tainted: !execution.taint.is_clean(),
         // A page doesn't count along, so what runs has no duration yet.
         figures: figures(ended_ms(execution), execution.tokens, execution.cost_usd),
+        micros: micros(execution.cost_usd),
         bar: execution.open().map(|(from, to)| Bar {
             from: from - began,
             to: to - began,
             work: execution.at_work().map(|(from, to)| (from - began, to - began)).collect(),
         }),
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+fn micros(dollars: f64) -> u64 {
+    (dollars * 1e6).clamp(0.0, 1e15) as u64
 }
 
 fn ended_ms(execution: &Execution) -> i64 {

@@ -1,11 +1,14 @@
 //! What all pages share.
 
-use adjutant_l10n::{page, page_accounts};
+use adjutant_l10n::{page, page_talk};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::VERSION;
 use crate::markdown::plain;
 use crate::views::{Badge, Moment, Viewer};
+
+/// How many files a message can have.
+pub(crate) const MAX_FILES: usize = 10;
 
 /// A page's surroundings.
 pub(crate) struct Frame<'a> {
@@ -22,7 +25,7 @@ pub(crate) struct Frame<'a> {
 impl Frame<'_> {
     /// The whole document.
     pub(crate) fn page(&self, content: &Markup) -> String {
-        let head = head(&self.title);
+        let head = head(&self.title, self.viewer.map_or(0, |viewer| viewer.waiting));
         let (after, of) = self.live.clone().unwrap_or_default();
         html! {
             (DOCTYPE)
@@ -32,7 +35,11 @@ impl Frame<'_> {
                     a.skip href="#main" { (page::skip()) }
                     @if let Some(viewer) = self.viewer { (self.header(viewer)) }
                     main #main tabindex="-1" { (content) }
-                    p #note role="status" aria-live="polite" {}
+                    p #note role="status" aria-live="polite" data-lost=(page::connection_lost())
+                        data-unsent=(page::not_arrived()) data-refused=(page::not_accepted())
+                        data-below=(page::new_below()) data-copy=(page::copy()) data-copied=(page::copied())
+                        data-files=(page::too_many_files(MAX_FILES)) data-remove=(page_talk::remove('#'))
+                        data-left=(page::characters_left('#')) data-over=(page::characters_over('#')) {}
                     p.hidden #aloud aria-live="polite" {}
                 }
             }
@@ -41,31 +48,59 @@ impl Frame<'_> {
     }
 
     fn header(&self, viewer: &Viewer) -> Markup {
-        let own = [
-            ("/", page::now()),
-            ("/talk", page::conversation()),
-            ("/plans", page::plans()),
-            ("/workflows", page::workflows()),
-            ("/things", page::yours()),
-            ("/accounts", page_accounts::title()),
-            ("/usage", page::usage()),
+        let first = [
+            ("/", page::now(), "M4 13h5l1.5 3h3L15 13h5M4 13l2.5-8h11L20 13v6H4z"),
+            ("/talk", page::conversation(), "M4 5h16v11H9l-5 4z"),
+            ("/things", page::yours(), "M9 6h11M9 12h11M9 18h11M4 6h1M4 12h1M4 18h1"),
         ];
-        let owners = [("/people", page::people()), ("/system", page::system())];
-        let owners = owners.into_iter().filter(|_| viewer.is_owner);
+        let mut more = vec![
+            ("/plans", page::plans(), "M6 4h12v16H6zM9 9h6M9 13h6"),
+            ("/workflows", page::workflows(), "M4 5h6v5H4zM14 14h6v5h-6zM10 7.5h7V14"),
+            ("/accounts", page::accounts(), "M9 12h6M8 8H7a4 4 0 0 0 0 8h1M16 8h1a4 4 0 0 1 0 8h-1"),
+            ("/usage", page::usage(), "M5 19v-6M12 19V5M19 19v-9"),
+        ];
+        if viewer.is_owner {
+            let people = "M9 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM3 19c0-3 3-5 6-5s6 2 6 5M16 6a3 3 0 0 1 0 5M18 14c2 1 3 3 3 5";
+            more.push(("/people", page::people(), people));
+            more.push(("/system", page::system(), "M12 8v4l3 2M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z"));
+        }
+        let account = "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20c0-4 3-6 7-6s7 2 7 6";
+        more.push(("/sessions", page::account(), account));
+        let is_in_more = more.iter().any(|(path, ..)| *path == self.path);
         html! {
             header.top {
                 span.brand { "Adjutant" }
                 nav aria-label=(page::pages()) {
-                    @for (path, name) in own.into_iter().chain(owners).chain([("/sessions", page::account())]) {
-                        a href=(path) aria-current=[(path == self.path).then_some("page")] { (name) }
+                    @for (path, name, icon) in &first { (self.entry(viewer, path, name, icon)) }
+                    details.more {
+                        summary aria-current=[is_in_more.then_some("true")] {
+                            (drawn("M5 12h.1M12 12h.1M19 12h.1")) span { (page::more()) }
+                        }
+                        ul { @for (path, name, icon) in &more { li { (self.entry(viewer, path, name, icon)) } } }
                     }
+                }
+            }
+        }
+    }
+
+    fn entry(&self, viewer: &Viewer, path: &str, name: &str, icon: &str) -> Markup {
+        html! {
+            a href=(path) aria-current=[(path == self.path).then_some("page")] {
+                (drawn(icon)) span { (name) }
+                @if path == "/" && viewer.waiting > 0 {
+                    span.count { (viewer.waiting) span.hidden { " " (page::waiting()) } }
                 }
             }
         }
     }
 }
 
-fn head(title: &str) -> Markup {
+/// An icon.
+fn drawn(path: &str) -> Markup {
+    html! { svg viewBox="0 0 24 24" aria-hidden="true" { path d=(path) {} } }
+}
+
+fn head(title: &str, waiting: u64) -> Markup {
     let (css, js) = (format!("/assets/page.css?{}", *VERSION), format!("/assets/page.js?{}", *VERSION));
     html! {
         head {
@@ -73,9 +108,10 @@ fn head(title: &str) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="robots" content="noindex";
-            title { (plain(title)) " · Adjutant" }
+            title { @if waiting > 0 { "(" (waiting) ") " } (plain(title)) " · Adjutant" }
             link rel="stylesheet" href=(css);
-            link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
+            @let icon = if waiting > 0 { "/assets/waiting.svg" } else { "/assets/icon.svg" };
+            link rel="icon" href=(icon) type="image/svg+xml";
             script src=(js) defer {}
         }
     }
@@ -97,6 +133,11 @@ pub(super) fn badge(badge: Badge) -> Markup {
 /// A time.
 pub(super) fn moment(moment: &Moment) -> Markup {
     html! { time datetime=(moment.exact) { (moment.shown) } }
+}
+
+/// A time within its day.
+pub(super) fn clock(moment: &Moment) -> Markup {
+    html! { time datetime=(moment.exact) title=(moment.shown) { (moment.clock) } }
 }
 
 /// Small figures beside one another.

@@ -4,7 +4,8 @@ use adjutant_l10n::{page, page_login};
 use maud::{DOCTYPE, html};
 
 use super::Frame;
-use crate::markdown::markdown;
+use super::layout::token;
+use crate::markdown::{markdown, plain};
 
 /// The form for a code. The link's code is in its fragment, which no server sees; the script puts it into the form.
 pub(crate) fn login(error: Option<&str>) -> String {
@@ -15,11 +16,31 @@ pub(crate) fn login(error: Option<&str>) -> String {
             @if let Some(error) = error { p.error role="alert" { (error) } }
             (markdown(&page_login::how_to()))
             form #login method="post" action="/login" {
+                // The script puts the page there that was asked for.
+                input type="hidden" name="next" value="";
                 label for="code" { (page_login::code()) }
                 input #code name="code" type="text" required maxlength="64" autocomplete="off"
                     autocapitalize="off" spellcheck="false";
                 button type="submit" { (page::sign_in()) }
             }
+        }
+    })
+}
+
+/// A code of somebody else than who is signed in here: an attacker could have sent the link.
+pub(crate) fn another(frame: &Frame<'_>, name: &str, code: &str, next: &str) -> String {
+    let own = frame.viewer.map(|viewer| viewer.name.as_str()).unwrap_or_default();
+    frame.page(&html! {
+        section.card {
+            h1 { (page::sign_in()) }
+            p { (plain(&page_login::somebody_else(own, name))) }
+            form method="post" action="/login" {
+                (token(frame.token))
+                input type="hidden" name="code" value=(code);
+                input type="hidden" name="next" value=(next);
+                button type="submit" { (plain(&page_login::switch_to(name))) }
+            }
+            p { a href="/" { (plain(&page_login::stay(own))) } }
         }
     })
 }

@@ -1,50 +1,148 @@
-//! What happens at the moment.
+//! What happens at the moment: what waits for the viewer, what is under way, and what is due.
 
 use adjutant_chat::sanitized;
-use adjutant_l10n::{commands, page, page_now, questions};
+use adjutant_l10n::{commands, page, page_now, page_talk, questions};
 use maud::{Markup, html};
 
 use super::Frame;
-use super::layout::{filled, moment};
-use super::talk::{said, turn};
-use crate::markdown::plain;
-use crate::views::{Budget, Now};
+use super::layout::{badge, moment};
+use super::talk::{answers, outcome, running, stop, stop_named};
+use super::tree::tree;
+use crate::markdown::{markdown, plain};
+use crate::views::{Asked, Badge, Budget, Now, Turn};
 
 /// The page of what happens now.
 pub(crate) fn now(frame: &Frame<'_>, now: &Now) -> String {
     frame.page(&html! {
-        h1.small { (page::now()) }
-        div #live {
-            (questions(frame, now))
-            section aria-labelledby="running" {
-                h2 #running { (page_now::running()) }
-                @if now.turns.is_empty() { p.empty { (commands::nothing_runs_or_waits()) } }
-                @for (name, it) in &now.turns {
-                    @if frame.viewer.is_some_and(|viewer| viewer.is_owner) {
-                        p.by { (filled(page::for_person, &html! { b { (plain(name)) } })) }
+        h1 { (page::now()) }
+        div.now #live data-whole="yes" {
+            div {
+                (waiting(frame, &now.questions))
+                section aria-labelledby="running" {
+                    h2 #running { (page_now::running()) (count(now.turns.len())) }
+                    @if now.turns.is_empty() && now.questions.is_empty() {
+                        p.empty { (commands::nothing_runs_or_waits()) }
                     }
-                    (turn(it, frame.token))
+                    ul.inbox { @for (name, it) in &now.turns { (under_way(frame, name, it)) } }
                 }
+                @if !now.answered.is_empty() { (answered(&now.answered)) }
             }
-            section aria-labelledby="due" {
-                h2 #due { (page_now::due()) }
-                @if now.due.is_empty() { p.empty { (page_now::nothing_due()) } }
-                ul.plain {
-                    @for (at, what) in &now.due { li { (moment(at)) " " (plain(what)) } }
+            div.side {
+                section aria-labelledby="due" {
+                    h2 #due { (page_now::due()) }
+                    @if now.due.is_empty() { p.empty { (page_now::nothing_due()) } }
+                    ul.plain { @for (at, what) in &now.due { li { (moment(at)) " " (plain(what)) } } }
                 }
+                (budgets(&now.budgets))
+                (channels(now))
             }
-            (budgets(&now.budgets))
-            (channels(now))
         }
     })
 }
 
-fn questions(frame: &Frame<'_>, now: &Now) -> Markup {
+/// How many there are, behind a heading.
+pub(super) fn count(number: usize) -> Markup {
+    html! { @if number > 0 { span.count { " " (number) } } }
+}
+
+/// The questions. Those with the same words stand behind the first of them.
+fn waiting(frame: &Frame<'_>, all: &[Asked]) -> Markup {
+    let mut groups: Vec<Vec<&Asked>> = Vec::new();
+    for one in all {
+        match groups.iter_mut().find(|group| group[0].message.text == one.message.text) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
     html! {
         section aria-labelledby="questions" {
-            h2 #questions { (page_now::questions()) }
-            @if now.questions.is_empty() { p.empty { (questions::none_open()) } }
-            @for question in &now.questions { (said(question, frame.token)) }
+            h2 #questions { (page_now::questions()) (count(all.len())) }
+            @if all.is_empty() { p.empty { (questions::none_open()) } }
+            ul.inbox {
+                @for group in &groups {
+                    (question(frame, group[0]))
+                    @if group.len() > 1 {
+                        li.item id={ "like-" (group[0].message.key) } {
+                            details {
+                                summary { (page_now::more_like_this(group.len() - 1)) }
+                                ul.inbox { @for one in &group[1..] { (question(frame, one)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn question(frame: &Frame<'_>, asked: &Asked) -> Markup {
+    let it = &asked.message;
+    let label = page_talk::stop_this(&asked.about);
+    html! {
+        li.item id={ "m-" (it.key) } {
+            (badge(Badge::Waiting))
+            div {
+                div.text id={ "t-" (it.key) } { (markdown(&it.text)) }
+                p.meta {
+                    (request(asked)) " · " (moment(&it.at)) " · " (plain(&it.channel))
+                    @if let Some(plan) = it.plan() {
+                        " · " a href={ "/plans/" (plan) } { (page_talk::plan_page()) }
+                    }
+                }
+            }
+            div.acts {
+                (answers(it, frame.token))
+                (stop_named(&asked.turn, Some(&label), frame.token))
+            }
+        }
+    }
+}
+
+/// What a question is for.
+fn request(asked: &Asked) -> Markup {
+    html! {
+        a href={ "/turn/" (asked.turn) } {
+            @if asked.about.is_empty() { (page_talk::request()) } @else { (plain(&asked.about)) }
+        }
+    }
+}
+
+fn under_way(frame: &Frame<'_>, name: &str, it: &Turn) -> Markup {
+    let is_others = frame.viewer.is_some_and(|viewer| viewer.person != it.person);
+    let first = it.asked.first();
+    html! {
+        li.item.line id={ "turn-" (it.key) } {
+            (badge(it.badge))
+            div {
+                p.title {
+                    @if let Some(said) = first { (plain(&said.text)) } @else { (page_talk::request()) }
+                }
+                p.meta {
+                    @if is_others && it.badge == Badge::Waiting { (plain(&page_now::waits_for(name))) " · " }
+                    @else if is_others { (plain(&page::for_person(name))) " · " }
+                    @if let Some(said) = first { (moment(&said.at)) }
+                    @if it.badge == Badge::Running { " · " (running(it)) }
+                }
+            }
+            div.acts { (stop(it, frame.token)) }
+            @if !it.rows.is_empty() { (tree(it, false)) }
+        }
+    }
+}
+
+/// What was answered lately, by whoever was first.
+fn answered(all: &[Asked]) -> Markup {
+    html! {
+        section aria-labelledby="answered" {
+            h2 #answered { (page_now::answered()) }
+            ul.plain {
+                @for asked in all {
+                    li {
+                        @for one in &asked.message.outcomes { (outcome(one)) }
+                        p.meta { (request(asked)) }
+                    }
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The people an owner may look at, and the browsers that are signed in.
 
 use adjutant_l10n::{page, page_people};
-use maud::html;
+use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{filled, moment, token};
@@ -13,7 +13,7 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     frame.page(&html! {
         h1.small { (page::people()) }
         p { (page_people::looks_are_logged()) }
-        ul.plain {
+        ul.plain #live data-whole="yes" {
             @for one in people {
                 li {
                     a href={ "/talk?person=" (one.person) } {
@@ -44,11 +44,8 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
             @for session in sessions {
                 li {
                     div {
-                        b {
-                            @if session.browser.is_empty() { (page_people::unknown_browser()) }
-                            @else { (plain(&session.browser)) }
-                        }
-                        @if own == Some(session.key.as_str()) { " " (page_people::this_one()) }
+                        (browser(&session.browser))
+                        @if own == Some(session.key.as_str()) { " · " (page_people::this_one()) }
                     }
                     div.by {
                         (filled(page_people::since, &moment(&session.since))) ", "
@@ -62,4 +59,36 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
             }
         }
     })
+}
+
+/// What a browser is: the first of these names by which it calls itself, and its system.
+fn browser(agent: &str) -> Markup {
+    const BROWSERS: [&str; 4] = ["Opera", "Firefox", "Chrome", "Safari"];
+    const SYSTEMS: [&str; 6] = ["Android", "iPhone", "iPad", "Windows", "Mac", "Linux"];
+    let first = |names: &[&'static str]| names.iter().find(|name| agent.contains(**name)).copied();
+    html! {
+        b {
+            @match (first(&BROWSERS), first(&SYSTEMS)) {
+                (Some(browser), Some(system)) => (page_people::browser_on(browser, system)),
+                (Some(browser), None) => (browser),
+                _ if agent.is_empty() => (page_people::unknown_browser()),
+                _ => (plain(agent)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_has_the_name_that_people_know() {
+        let shown = |agent: &str| browser(agent).into_string();
+        let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36";
+        assert_eq!(shown(chrome), "<b>Chrome on Linux</b>");
+        let safari = "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 Version/19.1 Safari/604.1";
+        assert_eq!(shown(safari), "<b>Safari on iPhone</b>");
+        assert_eq!([shown("curl/8.5.0"), shown("")], ["<b>curl/8.5.0</b>", "<b>Unknown browser</b>"]);
+    }
 }

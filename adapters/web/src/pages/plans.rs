@@ -28,14 +28,16 @@ pub(crate) fn plans(frame: &Frame<'_>, all: &[PlanLine], filled: Option<(&str, &
             button type="submit" { (page_plans::make()) }
         }
         h2 { (page_plans::so_far()) }
-        @if all.is_empty() { p.empty { (page_plans::none()) } }
-        ul.plain { @for one in all { (line(frame, one)) } }
+        div #live data-whole="yes" {
+            @if all.is_empty() { p.empty { (page_plans::none()) } }
+            ul.plain { @for one in all { (line(frame, one)) } }
+        }
     })
 }
 
 fn line(frame: &Frame<'_>, plan: &PlanLine) -> Markup {
     html! {
-        li {
+        li id={ "plan-" (plan.key) } {
             (badge(plan.badge)) " " a href={ "/plans/" (plan.key) } { (plain(&plan.goal)) } " " (moment(&plan.at))
             @if let Some(by) = &plan.by { " " (plain(&page::for_person(by))) }
             @if let Some(act) = plan.act { " " (button(frame, act, &plan.key)) }
@@ -77,10 +79,12 @@ pub(super) fn plan(frame: &Frame<'_>, plan: &Plan) -> Markup {
                 }
             }
         }
-        h2 { (page_talk::request()) }
         // What waits stands above, and not once more here.
         @let settled = plan.turn.replies.iter().filter(|reply| !plan.questions.iter().any(|open| open.key == reply.key));
-        (turn(&Turn { replies: settled.cloned().collect(), ..plan.turn.clone() }, frame.token))
+        details.request #request-of open[plan.turn.is_open] {
+            summary { (page_talk::request()) }
+            (turn(&Turn { replies: settled.cloned().collect(), ..plan.turn.clone() }, frame.token))
+        }
     }
 }
 
@@ -91,7 +95,7 @@ fn questions(frame: &Frame<'_>, plan: &Plan) -> Markup {
         @for question in &plan.questions {
             @if is_about_plan(&question) {
                 div.said.assistant id={ "m-" (question.key) } {
-                    p.by { b { (page_plans::shall_it_run()) } " " (moment(&question.at)) }
+                    p.by id={ "t-" (question.key) } { b { (page_plans::shall_it_run()) } " " (moment(&question.at)) }
                     (answers(question, frame.token))
                 }
             } @else { (said(question, frame.token)) }

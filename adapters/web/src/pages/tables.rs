@@ -6,17 +6,27 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{moment, token};
+use super::now::count;
 use crate::markdown::{markdown, plain};
 use crate::views::{Cell, LogLine, PageAction, Table, TableRow};
 
 /// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
     frame.page(&html! {
-        h1.small { (plain(&frame.title)) }
-        @for table in tables {
-            section {
-                h2 { (table.title) }
-                @if table.rows.is_empty() { p.empty { (table.empty) } } @else { (one(frame, table)) }
+        h1 { (plain(&frame.title)) }
+        nav.jump aria-label=(sanitized(&frame.title)) {
+            @for (number, table) in tables.iter().enumerate() { a href={ "#table-" (number) } { (table.title) } }
+        }
+        div.filter data-ours="" {
+            input type="search" aria-label=(page_tables::find()) placeholder=(page_tables::find());
+        }
+        div #live data-whole="yes" {
+            @for (number, table) in tables.iter().enumerate() {
+                section id={ "table-" (number) } {
+                    h2 { (table.title) (count(table.rows.len())) }
+                    @if let Some((act, name)) = &table.field { (field(frame, *act, name)) }
+                    @if table.rows.is_empty() { p.empty { (table.empty) } } @else { (one(frame, table)) }
+                }
             }
         }
     })
@@ -41,28 +51,43 @@ pub(crate) fn log(frame: &Frame<'_>, turn: &str, lines: &[LogLine]) -> String {
     })
 }
 
+/// What is typed here is done something with.
+fn field(frame: &Frame<'_>, act: PageAction, name: &str) -> Markup {
+    html! {
+        form.row method="post" action="/act" {
+            (token(frame.token))
+            input type="hidden" name="act" value=(act.name());
+            input type="hidden" name="back" value=(frame.path);
+            label { span.hidden { (name) } input type="text" name="key" required maxlength="200" placeholder=(name); }
+            button.other type="submit" { (act.label()) }
+        }
+    }
+}
+
 fn one(frame: &Frame<'_>, table: &Table) -> Markup {
-    let has_acts = table.rows.iter().any(|row| row.act.is_some());
+    let has_acts = table.rows.iter().any(|row| !row.acts.is_empty());
     html! {
         div.wide tabindex="0" role="region" aria-label=(table.title) {
-            table {
+            table.table {
                 thead {
                     tr {
                         @for column in &table.columns { th scope="col" { (column) } }
                         @if has_acts { th scope="col" { span.hidden { (page_tables::actions()) } } }
                     }
                 }
-                tbody { @for row in &table.rows { (line(frame, row, has_acts)) } }
+                tbody { @for row in &table.rows { (line(frame, &table.columns, row, has_acts)) } }
             }
         }
     }
 }
 
-fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
+fn line(frame: &Frame<'_>, columns: &[String], row: &TableRow, has_acts: bool) -> Markup {
+    let id = row.acts.first().map(|(act, key)| format!("{}-{}", act.name(), sanitized(key)));
     html! {
-        tr {
-            @for cell in &row.cells {
-                td {
+        tr id=[id] {
+            @for (number, cell) in row.cells.iter().enumerate() {
+                // On a phone, a row is a card, and each cell says what it is.
+                td data-name=[columns.get(number)] {
                     @match cell {
                         Cell::Text(text) => (plain(text)),
                         Cell::Time(at) => (moment(at)),
@@ -71,9 +96,7 @@ fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
                 }
             }
             @if has_acts {
-                td {
-                    @if let Some((act, key)) = &row.act { (button(frame, *act, key)) }
-                }
+                td.act { @for (act, key) in &row.acts { (button(frame, *act, key)) " " } }
             }
         }
     }

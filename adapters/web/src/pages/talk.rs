@@ -1,23 +1,27 @@
 //! The conversation.
 
+use adjutant_chat::{Choice, sanitized};
 use adjutant_l10n::{page, page_talk, plans};
 use maud::{Markup, html};
 
 use super::Frame;
-use super::layout::{badge, moment, token};
+use super::layout::{badge, clock, token};
 use super::tree::tree;
 use crate::markdown::{markdown, plain, without_code};
 use crate::session::once;
-use crate::views::{Asks, Badge, Entry, Said, Timeline, Turn};
+use crate::views::{Asks, Badge, Entry, Outcome, Said, Timeline, Turn};
+
+/// The longest message, in characters.
+pub(crate) const MAX_LENGTH: usize = 20_000;
 
 /// The page of a conversation.
 pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
     let is_own = frame.viewer.is_some_and(|viewer| viewer.person == timeline.person);
     frame.page(&html! {
-        h1.small {
+        h1 class=(if is_own { "hidden" } else { "small" }) {
             @if is_own { (page::conversation()) } @else { (plain(&page_talk::conversation_of(&timeline.name))) }
         }
-        div #live {
+        div #live role="log" aria-live="off" aria-label=(page::conversation()) {
             @if let Some(older) = timeline.older {
                 p.older {
                     a href={ "/talk?person=" (timeline.person) "&before=" (older) } { (page_talk::older()) }
@@ -26,7 +30,8 @@ pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> S
             @if timeline.entries.is_empty() {
                 p.empty { (page_talk::nothing_said()) }
             }
-            @for entry in &timeline.entries {
+            @for (day, entry) in by_day(&timeline.entries) {
+                @if let Some(day) = day { h2.day { (day) } }
                 @match entry {
                     Entry::Turn(it) => (turn(it, frame.token)),
                     Entry::Said(it) => (said(it, frame.token)),
@@ -41,39 +46,97 @@ pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> S
     })
 }
 
+/// The entries, each with its day if that is another one than before.
+fn by_day(entries: &[Entry]) -> Vec<(Option<&str>, &Entry)> {
+    let mut last = "";
+    let mut all = Vec::new();
+    for entry in entries {
+        let day = entry.day();
+        let is_new = !day.is_empty() && day != last;
+        all.push((is_new.then_some(day), entry));
+        last = if is_new { day } else { last };
+    }
+    all
+}
+
 fn composer(form_token: &str) -> Markup {
     html! {
         form #composer method="post" action="/say" {
             (token(form_token))
             input type="hidden" name="once" value=(once());
-            label for="text" { (page_talk::message()) }
-            textarea #text name="text" rows="2" required maxlength="20000" placeholder=(page_talk::write_message()) {}
-            button type="submit" { (page_talk::send()) }
+            p.left #left aria-live="polite" {}
+            label.hidden for="text" { (page_talk::message()) }
+            ul.attached #files {}
+            div.box {
+                label.attach for="file" { span aria-hidden="true" { "+" } span.hidden { (page_talk::attach()) } }
+                input.hidden #file type="file" multiple;
+                textarea #text name="text" rows="1" required data-most=(MAX_LENGTH)
+                    placeholder=(page_talk::write_message()) {}
+                button type="submit" { (page_talk::send()) }
+            }
         }
     }
 }
 
 pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
+    let messages: Vec<&Said> = turn.asked.iter().chain(&turn.replies).collect();
     html! {
         article.turn id={ "turn-" (turn.key) } aria-label=(page_talk::request()) {
-            @for one in &turn.asked { (said(one, form_token)) }
-            div.work {
-                (badge(turn.badge))
-                @if turn.is_open {
-                    form.inline method="post" action="/stop" {
-                        (token(form_token))
-                        button.quiet type="submit" name="turn" value=(turn.key) { (page_talk::stop()) }
-                    }
-                }
-                @if turn.can_repeat {
-                    form.inline method="post" action="/repeat" {
-                        (token(form_token))
-                        button.quiet type="submit" name="turn" value=(turn.key) { (again(turn.badge)) }
-                    }
-                }
-                @if !turn.rows.is_empty() { (tree(turn)) }
+            @for (at, one) in messages.iter().enumerate() {
+                (said_after(one, at.checked_sub(1).map(|before| messages[before]), form_token))
             }
-            @for one in &turn.replies { (said(one, form_token)) }
+            (work(turn, form_token))
+        }
+    }
+}
+
+/// How a request is doing, in one line, and what can be done with it.
+fn work(turn: &Turn, form_token: &str) -> Markup {
+    html! {
+        div.work {
+            (badge(turn.badge))
+            (running(turn))
+            @if !turn.rows.is_empty() { (tree(turn, turn.is_open)) }
+            @if turn.is_open { (stop(turn, form_token)) }
+            @if turn.can_repeat {
+                form.inline method="post" action="/repeat" {
+                    (token(form_token))
+                    button.quiet.later type="submit" name="turn" value=(turn.key) { (again(turn.badge)) }
+                }
+            }
+            @if !turn.is_open && !turn.replies.is_empty() {
+                button.quiet.later.copy type="button" { (page::copy()) }
+            }
+        }
+    }
+}
+
+/// For how long a request has been running, and how far its agents are.
+pub(super) fn running(turn: &Turn) -> Markup {
+    let (minutes, seconds) = (turn.lasted / 60_000, turn.lasted / 1_000 % 60);
+    let (ended, all) = turn.agents();
+    html! {
+        @if turn.badge == Badge::Running {
+            span {
+                span.clock data-ms=(turn.lasted) { (minutes) ":" (format!("{seconds:02}")) }
+                @if all > 0 { " · " (page_talk::agents_done(all, ended)) }
+            }
+        }
+    }
+}
+
+/// The button that stops a request; a screen reader hears which.
+pub(super) fn stop(turn: &Turn, form_token: &str) -> Markup {
+    let about = turn.asked.first().map(|said| said.text.chars().take(80).collect::<String>());
+    stop_named(&turn.key, about.map(page_talk::stop_this).as_deref(), form_token)
+}
+
+/// The same for a request of this key.
+pub(super) fn stop_named(key: &str, label: Option<&str>, form_token: &str) -> Markup {
+    html! {
+        form.inline method="post" action="/stop" {
+            (token(form_token))
+            button.quiet type="submit" name="turn" value=(key) aria-label=[label.map(sanitized)] { (page_talk::stop()) }
         }
     }
 }
@@ -81,22 +144,6 @@ pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
 /// What a button says that asks for the same once more.
 fn again(badge: Badge) -> String {
     if badge == Badge::Done { page_talk::ask_again() } else { page_talk::try_again() }
-}
-
-/// A turn on a page of its own, drawn in one of two ways; `here` is how its address ends.
-pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn, here: &str, content: &Markup) -> String {
-    frame.page(&html! {
-        h1.small { (page_talk::one_request()) }
-        nav.ways aria-label=(page_talk::views()) {
-            @for (way, name) in [("", page_talk::steps()), ("/waterfall", page_talk::timeline())] {
-                a href={ "/turn/" (it.key) (way) } aria-current=[(way == here).then_some("page")] { (name) }
-            }
-            @if frame.viewer.is_some_and(|viewer| viewer.is_owner) {
-                a href={ "/log/" (it.key) } { (page_talk::log()) }
-            }
-        }
-        div #live { (content) }
-    })
 }
 
 /// A message alone.
@@ -109,16 +156,39 @@ pub(crate) fn message_part(it: &Said) -> String {
 
 /// A message.
 pub(super) fn said(said: &Said, form_token: &str) -> Markup {
-    let class = if said.by.is_some() { "said person" } else { "said assistant" };
+    said_after(said, None, form_token)
+}
+
+/// A message after another one. Who writes is said once for several in a row.
+fn said_after(said: &Said, before: Option<&Said>, form_token: &str) -> Markup {
+    let goes_on = before.is_some_and(|before| {
+        before.by == said.by && before.channel == said.channel && before.at.clock == said.at.clock
+    });
+    let class = match (&said.by, said.is_question()) {
+        (Some(_), _) => "said person",
+        (None, true) => "said assistant asks",
+        (None, false) => "said assistant",
+    };
     html! {
         div class=(class) id={ "m-" (said.key) } {
-            p.by {
-                (writer(said.by.as_deref(), &said.channel))
-                " " (moment(&said.at))
+            p class=(if goes_on { "by hidden" } else { "by" }) {
+                (writer(said.by.as_deref()))
+                " " (clock(&said.at))
+                // The channel is said once for a request, unless it is answered elsewhere.
+                @if before.is_none_or(|before| before.channel != said.channel) {
+                    " " span.channel { (plain(&said.channel)) }
+                }
                 @if let Some(why) = &said.undelivered { " " span.undelivered { (why) } }
             }
-            div.text {
+            div.text id={ "t-" (said.key) } {
                 @if said.by.is_some() { p.verbatim { (plain(&said.text)) } } @else { (markdown(&said.text)) }
+            }
+            @if !said.attached.is_empty() {
+                ul.attached {
+                    @for (key, name) in &said.attached {
+                        li { a href={ "/sent/" (sanitized(key)) } download { (plain(name)) } }
+                    }
+                }
             }
             @if let Some(file) = &said.file {
                 details.file {
@@ -130,17 +200,24 @@ pub(super) fn said(said: &Said, form_token: &str) -> Markup {
             @if let Some(plan) = said.plan() {
                 p.ways { a href={ "/plans/" (plan) } { (page_talk::plan_page()) } }
             }
+            @for one in &said.outcomes { (outcome(one)) }
             (answers(said, form_token))
         }
     }
 }
 
-/// Who writes, and where.
-fn writer(by: Option<&str>, channel: &str) -> Markup {
+/// Who answered what, when and where.
+pub(super) fn outcome(one: &Outcome) -> Markup {
     html! {
-        b { @if let Some(by) = by { (plain(by)) } @else { (page_talk::assistant()) } }
-        " " span.channel { (plain(channel)) }
+        p.outcome {
+            span aria-hidden="true" { (one.badge.look().1) } " " b { (plain(&one.what)) } " · " (clock(&one.at))
+            @if !one.place.is_empty() { " · " (plain(&one.place)) }
+        }
     }
+}
+
+fn writer(by: Option<&str>) -> Markup {
+    html! { b { @if let Some(by) = by { (plain(by)) } @else { (page_talk::assistant()) } } }
 }
 
 /// An answer that is being written, as it will stand there; nothing of an empty text.
@@ -149,7 +226,7 @@ pub(crate) fn draft(channel: &str, text: &str) -> String {
         @if !text.is_empty() {
             div.said.assistant.draft {
                 p.by {
-                    (writer(None, channel)) " "
+                    (writer(None)) " " span.channel { (plain(channel)) } " "
                     span.badge.running { span aria-hidden="true" { "▶" } " " (page_talk::writing()) }
                 }
                 div.text { (markdown(&without_code(text))) }
@@ -163,18 +240,29 @@ pub(crate) fn draft(channel: &str, text: &str) -> String {
 pub(super) fn answers(said: &Said, form_token: &str) -> Markup {
     html! {
         @if said.is_question() {
-            div.choices {
+            div.choices role="group" aria-labelledby={ "t-" (said.key) } {
                 @if !said.choices.is_empty() {
                     form.buttons method="post" action="/press" {
                         (token(form_token))
                         @for choice in &said.choices {
-                            button type="submit" name="button" value=(choice.id) { (plain(&choice.label)) }
+                            button class=(weight(choice)) type="submit" name="button" value=(choice.id) {
+                                (plain(&choice.label))
+                            }
                         }
                     }
                 }
                 @if let Some(asks) = &said.asks { (words(asks, form_token)) }
             }
         }
+    }
+}
+
+/// A yes is filled, a no stands out, and all else is one of several.
+fn weight(choice: &Choice) -> &'static str {
+    match choice.id.rsplit_once(':').map(|(_, which)| which) {
+        Some("approve" | "continue") => "yes",
+        Some("reject" | "stop") => "no",
+        _ => "other",
     }
 }
 
@@ -192,7 +280,7 @@ fn words(asks: &Asks, form_token: &str) -> Markup {
             input type="hidden" name="question" value=(asks.question);
             label for=(id) { (label) }
             textarea id=(id) name="words" rows="1" required maxlength="4000" {}
-            button.quiet type="submit" { (button) }
+            button.other type="submit" { (button) }
         }
     }
 }

@@ -10,17 +10,23 @@ use crate::views::{Details, Row, RowKind, Turn};
 
 /// No tree is drawn deeper than this.
 const DEEPEST: usize = 12;
+/// A text with more bytes is folded, and data with fewer isn't.
+const LONG: usize = 1_500;
+const SHORT: usize = 200;
 
 /// The rows that are shown, as nested lists.
-pub(super) fn tree(turn: &Turn) -> Markup {
+pub(super) fn tree(turn: &Turn, is_opened: bool) -> Markup {
     html! {
-        details.tree id={ "tree-" (turn.key) } open[turn.is_open] {
-            summary { (page_talk::what_i_did()) " " (figures(&turn.figures)) }
+        details.tree id={ "tree-" (turn.key) } open[is_opened] {
+            summary {
+                @if turn.figures.is_empty() { (page_talk::what_i_did()) }
+                @else { span.hidden { (page_talk::what_i_did()) " " } (figures(&turn.figures)) }
+            }
             ol { (rows(&turn.rows)) }
             @if turn.hidden > 0 {
                 p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (page_talk::more_steps(turn.hidden)) } }
             }
-            p.ways { a href={ "/turn/" (turn.key) "/waterfall" } { (page_talk::timeline()) } }
+            p.ways { a href={ "/turn/" (turn.key) } { (page_talk::steps()) } }
         }
     }
 }
@@ -77,16 +83,26 @@ fn row(row: &Row, below: &[Row]) -> Markup {
     }
 }
 
+/// Sentences are read as text. What only machines write, and what is long, is there on demand.
+fn part(name: &str, text: &str) -> Markup {
+    let is_data = text.starts_with(['{', '[']);
+    html! {
+        @if is_data || text.len() > LONG {
+            details open[text.len() < SHORT] {
+                summary { (plain(name)) }
+                pre tabindex="0" { (plain(text)) }
+            }
+        } @else {
+            section { h2 { (plain(name)) } p.verbatim { (plain(text)) } }
+        }
+    }
+}
+
 /// What was asked and answered, as a part of a page.
 pub(crate) fn details(details: &Details) -> Markup {
     html! {
         div.body {
-            dl {
-                @for (name, text) in &details.parts {
-                    dt { (plain(name)) }
-                    dd { pre tabindex="0" { (plain(text)) } }
-                }
-            }
+            @for (name, text) in &details.parts { (part(name, text)) }
             @if details.parts.is_empty() { p { (page_talk::nothing_stored()) } }
         }
     }

@@ -19,8 +19,10 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
     frame.page(&html! {
         h1.small { (page::usage()) }
         p { (page_usage::last_days(usage.days.len())) " " a href="/usage.csv" { (page_usage::csv()) } }
-        (chart(&page_usage::tokens_by_day(), &usage.days, tokens, |day| day.tokens.to_string()))
-        (chart(&page_usage::cost_by_day(), &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
+        @let all = usage.days.iter().map(|day| day.tokens).sum::<u64>();
+        (chart(&page_usage::tokens_by_day(), &grouped(all), &usage.days, tokens, |day| grouped(day.tokens)))
+        @let all = format!("${:.2}", usage.days.iter().map(|day| day.usd).sum::<f64>());
+        (chart(&page_usage::cost_by_day(), &all, &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
         @for (title, kind) in [
             (page_usage::by_person(), "person"),
             (page_usage::by_role(), "role"),
@@ -33,8 +35,22 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
     })
 }
 
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 fn chart(
     title: &str,
+    all: &str,
     days: &[UsageDay],
     height: impl Fn(&UsageDay) -> f64,
     label: impl Fn(&UsageDay) -> String,
@@ -45,6 +61,8 @@ fn chart(
         section {
             h2 { (title) }
             @if most > 0.0 {
+                @let highest = days.iter().max_by(|one, other| height(one).total_cmp(&height(other)));
+                p.figures { (page_usage::in_all(all, highest.map(&label).unwrap_or_default())) }
                 svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 1) } role="img" aria-label=(title) {
                     @for (at, day) in days.iter().enumerate() {
                         @let tall = bar(height(day), most);
@@ -89,10 +107,37 @@ fn tokens(day: &UsageDay) -> f64 {
 fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
     // A skill calls no model.
     let has_model = lines.iter().any(|line| line.of != "skill");
-    let mut names = vec![page_usage::calls()];
-    if has_model {
-        names.extend([page_usage::tokens(), page_usage::cost()]);
-    }
+    let names = if has_model {
+        vec![page_usage::calls(), page_usage::tokens(), page_usage::cost()]
+    } else {
+        vec![page_usage::calls()]
+    };
+    // Of these numbers, the table has as many as it has names.
+    let row = |line: &&UsageLine| {
+        let numbers = vec![grouped(line.calls), grouped(line.tokens), format!("${:.4}", line.usd)];
+        (line.name.clone(), numbers)
+    };
+    table(title, &names, lines.iter().map(row))
+}
+
+fn questions(lines: &[QuestionLine]) -> Markup {
+    let names = [
+        page_usage::asked(),
+        page_usage::yes(),
+        page_usage::no(),
+        page_usage::expired(),
+        page_usage::median_time(),
+    ];
+    let row = |line: &QuestionLine| {
+        let mut numbers = [line.asked, line.yes, line.no, line.expired].map(grouped).to_vec();
+        numbers.push(line.median.clone());
+        (line.name.clone(), numbers)
+    };
+    table(&page_usage::questions_by_skill(), &names, lines.iter().map(row))
+}
+
+/// A table of numbers: their names, and each row's name with its numbers.
+fn table(title: &str, names: &[String], rows: impl Iterator<Item = (String, Vec<String>)>) -> Markup {
     html! {
         section {
             h2 { (title) }
@@ -105,51 +150,10 @@ fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
                         }
                     }
                     tbody {
-                        @for line in lines {
+                        @for (name, numbers) in rows {
                             tr {
-                                td { (plain(&line.name)) }
-                                td.number { (line.calls) }
-                                @if has_model {
-                                    td.number { (line.tokens) }
-                                    td.number { "$" (format!("{:.4}", line.usd)) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn questions(lines: &[QuestionLine]) -> Markup {
-    let title = page_usage::questions_by_skill();
-    let numbers = [
-        page_usage::asked(),
-        page_usage::yes(),
-        page_usage::no(),
-        page_usage::expired(),
-        page_usage::median_time(),
-    ];
-    html! {
-        section {
-            h2 { (title) }
-            div.wide tabindex="0" role="region" aria-label=(title) {
-                table {
-                    thead {
-                        tr {
-                            th scope="col" { (page_usage::name()) }
-                            @for name in numbers {
-                                th.number scope="col" { (name) }
-                            }
-                        }
-                    }
-                    tbody {
-                        @for line in lines {
-                            tr {
-                                td { (plain(&line.name)) }
-                                @for number in [line.asked, line.yes, line.no, line.expired] { td.number { (number) } }
-                                td.number { (plain(&line.median)) }
+                                td { (plain(&name)) }
+                                @for (number, _) in numbers.iter().zip(names) { td.number { (plain(number)) } }
                             }
                         }
                     }
@@ -182,6 +186,11 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_numbers_can_be_read() {
+        assert_eq!([0, 999, 1_000, 1_238_737].map(grouped), ["0", "999", "1,000", "1,238,737"]);
+    }
 
     #[test]
     fn a_name_is_no_formula_in_a_spreadsheet() {

@@ -26,14 +26,16 @@ pub(crate) fn workflows(frame: &Frame<'_>, all: &Workflows) -> String {
             }
         }
         h2 { (page_workflows::what_ran()) }
-        @if all.runs.is_empty() { p.empty { (page_workflows::no_runs()) } }
-        ul.plain { @for one in &all.runs { (run_line(one)) } }
+        div #live data-whole="yes" {
+            @if all.runs.is_empty() { p.empty { (page_workflows::no_runs()) } }
+            ul.plain { @for one in &all.runs { (run_line(one)) } }
+        }
     })
 }
 
 fn run_line(run: &RunLine) -> Markup {
     html! {
-        li {
+        li id={ "run-" (run.key) } {
             (badge(run.badge)) " " a href={ "/runs/" (run.key) } { (plain(&run.workflow)) } " " (moment(&run.at))
             @if let Some(by) = &run.by { " " (plain(&page::for_person(by))) }
             " " (figures(std::slice::from_ref(&run.lasted)))
@@ -179,8 +181,10 @@ fn a_run(frame: &Frame<'_>, run: &Run) -> Markup {
             h2 { (page_workflows::steps()) }
             ul.plain.steps { @for step in &run.steps { (a_step(frame, run, step)) } }
         }
-        h2 { (page_talk::request()) }
-        (turn(&Turn { replies: settled, ..run.turn.clone() }, frame.token))
+        details.request #request-of open[run.turn.is_open] {
+            summary { (page_talk::request()) }
+            (turn(&Turn { replies: settled, ..run.turn.clone() }, frame.token))
+        }
         @if run.is_known {
             p { a href={ "/workflows/" (sanitized(&run.workflow)) } { (page_workflows::run_with_other_inputs()) } }
         }

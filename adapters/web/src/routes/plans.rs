@@ -6,10 +6,10 @@ use adjutant_l10n::page;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse};
 
 use super::workflows::{once_of, out_of_date};
-use super::{Site, answer, either, not_a_text, see};
+use super::{Answer, Site, answer, not_a_text, see};
 use crate::pages;
 
 type Shared = State<Arc<Site>>;
@@ -17,54 +17,37 @@ type Shared = State<Arc<Site>>;
 /// The longest answer in words, in characters.
 const MAX_LENGTH: usize = 4_000;
 
-pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let all = site.backend.plans(&signed_in.viewer).await?;
-            Ok(Html(pages::plans(&signed_in.frame(page::plans(), "/plans"), &all, None)).into_response())
-        }
-        .await,
-    )
+pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let after = site.backend.latest().await?;
+    let all = site.backend.plans(&signed_in.viewer).await?;
+    let frame = signed_in.live_frame(page::plans(), "/plans", after, true);
+    Ok(Html(pages::plans(&frame, &all, None)).into_response())
 }
 
-pub(super) async fn begin(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
-            let goal = fields.get("goal").unwrap_or_default().replace("\r\n", "\n");
-            let Some(problem) = site.backend.begin_plan(&signed_in.viewer, &once, &goal).await? else {
-                return Ok(see(&format!("/plans/{once}")));
-            };
-            let all = site.backend.plans(&signed_in.viewer).await?;
-            let html = pages::plans(
-                &signed_in.frame(page::plans(), "/plans"),
-                &all,
-                Some((goal.as_str(), &problem)),
-            );
-            Err((StatusCode::UNPROCESSABLE_ENTITY, Html(html)).into_response())
-        }
-        .await,
-    )
+pub(super) async fn begin(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let goal = fields.get("goal").unwrap_or_default().replace("\r\n", "\n");
+    let Some(problem) = site.backend.begin_plan(&signed_in.viewer, &once, &goal).await? else {
+        return Ok(see(&format!("/plans/{once}")));
+    };
+    let all = site.backend.plans(&signed_in.viewer).await?;
+    let html = pages::plans(&signed_in.frame(page::plans(), "/plans"), &all, Some((goal.as_str(), &problem)));
+    Err((StatusCode::UNPROCESSABLE_ENTITY, Html(html)).into_response())
 }
 
 /// What was typed into the field of a question.
-pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
-            let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
-            let question = fields.get("question").unwrap_or_default();
-            if words.is_empty() || words.chars().count() > MAX_LENGTH {
-                return Err(not_a_text(&signed_in, MAX_LENGTH));
-            }
-            match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {
-                None => Ok(see("/talk")),
-                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
-            }
-        }
-        .await,
-    )
+pub(super) async fn words(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
+    let question = fields.get("question").unwrap_or_default();
+    if words.is_empty() || words.chars().count() > MAX_LENGTH {
+        return Err(not_a_text(&signed_in, MAX_LENGTH));
+    }
+    match site.backend.answer(&signed_in.viewer, &once, question, &words).await? {
+        None => Ok(see("/talk")),
+        Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
+    }
 }

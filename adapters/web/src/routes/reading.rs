@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Site, either, missing, unavailable};
+use super::{Answer, Site, missing, unavailable};
 use crate::events::Wanted;
 use crate::pages;
 use crate::session::Fields;
@@ -29,36 +29,25 @@ pub(super) async fn login_form() -> Html<String> {
     Html(pages::login(None))
 }
 
-pub(super) async fn now(State(site): Shared, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let after = site.backend.latest().await?;
-            let now = site.backend.now(&signed_in.viewer).await?;
-            let mut frame = signed_in.frame(page::now(), "/");
-            frame.live = Some((after.to_string(), signed_in.viewer.person.clone()));
-            Ok(Html(pages::now(&frame, &now)).into_response())
-        }
-        .await,
-    )
+pub(super) async fn now(State(site): Shared, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let after = site.backend.latest().await?;
+    let now = site.backend.now(&signed_in.viewer).await?;
+    let frame = signed_in.live_frame(page::now(), "/", after, true);
+    Ok(Html(pages::now(&frame, &now)).into_response())
 }
 
-pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let asked = query(asked);
-            let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
-            let before = asked.get("before").and_then(|before| before.parse().ok());
-            let after = site.backend.latest().await?;
-            let timeline = site.backend.timeline(&signed_in.viewer, &person, before).await?;
-            let timeline = timeline.ok_or_else(|| missing(&signed_in))?;
-            let mut frame = signed_in.frame(page::conversation(), "/talk");
-            frame.live = before.is_none().then(|| (after.to_string(), person));
-            Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
-        }
-        .await,
-    )
+pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let asked = query(asked);
+    let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
+    let before = asked.get("before").and_then(|before| before.parse().ok());
+    let after = site.backend.latest().await?;
+    let timeline = site.backend.timeline(&signed_in.viewer, &person, before).await?;
+    let timeline = timeline.ok_or_else(|| missing(&signed_in))?;
+    let mut frame = signed_in.frame(page::conversation(), "/talk");
+    frame.live = before.is_none().then(|| (after.to_string(), person));
+    Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
 }
 
 pub(super) async fn details(
@@ -66,75 +55,55 @@ pub(super) async fn details(
     Path(key): Path<String>,
     RawQuery(asked): RawQuery,
     headers: HeaderMap,
-) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let details = site.backend.details(&signed_in.viewer, &key).await?;
-            let details = details.ok_or_else(|| missing(&signed_in))?;
-            Ok(match query(asked).get("part") {
-                Some(_) => Html(pages::details(&details).into_string()).into_response(),
-                None => {
-                    let frame = signed_in.frame(page_talk::details(), "/talk");
-                    Html(pages::details_page(&frame, &details)).into_response()
-                }
-            })
+) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let details = site.backend.details(&signed_in.viewer, &key).await?;
+    let details = details.ok_or_else(|| missing(&signed_in))?;
+    Ok(match query(asked).get("part") {
+        Some(_) => Html(pages::details(&details).into_string()).into_response(),
+        None => {
+            let frame = signed_in.frame(page_talk::details(), "/talk");
+            Html(pages::details_page(&frame, &details)).into_response()
         }
-        .await,
-    )
+    })
 }
 
-pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            if !signed_in.viewer.is_owner {
-                return Err(missing(&signed_in));
-            }
-            let people = site.backend.people(&signed_in.viewer).await?;
-            Ok(Html(pages::people(&signed_in.frame(page::people(), "/people"), &people)).into_response())
-        }
-        .await,
-    )
+pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    if !signed_in.viewer.is_owner {
+        return Err(missing(&signed_in));
+    }
+    let after = site.backend.latest().await?;
+    let people = site.backend.people(&signed_in.viewer).await?;
+    let frame = signed_in.live_frame(page::people(), "/people", after, true);
+    Ok(Html(pages::people(&frame, &people)).into_response())
 }
 
-pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let sessions = site.backend.sessions(&signed_in.viewer).await?;
-            Ok(Html(pages::sessions(&signed_in.frame(page::account(), "/sessions"), &sessions))
-                .into_response())
-        }
-        .await,
-    )
+pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let sessions = site.backend.sessions(&signed_in.viewer).await?;
+    Ok(Html(pages::sessions(&signed_in.frame(page::account(), "/sessions"), &sessions)).into_response())
 }
 
 /// The changes from `Last-Event-ID` or `after` on. An owner may follow somebody else.
-pub(super) async fn events(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let asked = query(asked);
-            let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
-            let after: Option<Cursor> = last.or_else(|| asked.get("after")).and_then(|at| at.parse().ok());
-            let after = after.ok_or_else(|| {
-                (StatusCode::BAD_REQUEST, "after must be the place of a change, such as 0-12\n")
-                    .into_response()
-            })?;
-            let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
-            if person != signed_in.viewer.person && !signed_in.viewer.is_owner {
-                return Err(missing(&signed_in));
-            }
-            let session = signed_in.viewer.session.clone();
-            let wanted = Wanted { person, after, session, secret: signed_in.secret };
-            site.live.stream(wanted).ok_or_else(|| {
-                site.backend.refused("streams");
-                unavailable()
-            })
-        }
-        .await,
-    )
+pub(super) async fn events(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let asked = query(asked);
+    let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
+    let after: Option<Cursor> = last.or_else(|| asked.get("after")).and_then(|at| at.parse().ok());
+    let after = after.ok_or_else(|| {
+        (StatusCode::BAD_REQUEST, "after must be the place of a change, such as 0-12\n").into_response()
+    })?;
+    let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
+    if person != signed_in.viewer.person && !signed_in.viewer.is_owner {
+        return Err(missing(&signed_in));
+    }
+    let session = signed_in.viewer.session.clone();
+    let wanted = Wanted { person, after, session, secret: signed_in.secret };
+    site.live.stream(wanted).ok_or_else(|| {
+        site.backend.refused("streams");
+        unavailable()
+    })
 }
 
 pub(super) async fn nowhere(State(site): Shared, headers: HeaderMap) -> Response {

@@ -1,65 +1,36 @@
-//! A turn on a page of its own: its tree, or its time line.
+//! A turn: on a page of its own, and as a part of a conversation.
 
 use std::sync::Arc;
 
 use adjutant_l10n::page_talk;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse};
 
 use super::reading::query;
-use super::{Site, either, missing};
+use super::{Answer, Site, missing};
 use crate::pages;
 
-type Shared = State<Arc<Site>>;
+/// How many rows a turn has as a part of another page.
+const PART_ROWS: usize = 180;
 
-/// How a turn is drawn.
-#[derive(Debug, Clone, Copy)]
-enum Way {
-    Steps,
-    Waterfall,
-}
-
-pub(super) async fn tree(
-    State(site): Shared,
+pub(super) async fn turn(
+    State(site): State<Arc<Site>>,
     Path(key): Path<String>,
     RawQuery(asked): RawQuery,
     headers: HeaderMap,
-) -> Response {
-    site.turn(&key, asked, &headers, Way::Steps).await
-}
-
-pub(super) async fn waterfall(
-    State(site): Shared,
-    Path(key): Path<String>,
-    RawQuery(asked): RawQuery,
-    headers: HeaderMap,
-) -> Response {
-    site.turn(&key, asked, &headers, Way::Waterfall).await
-}
-
-impl Site {
-    async fn turn(&self, key: &str, asked: Option<String>, headers: &HeaderMap, way: Way) -> Response {
-        either(
-            async {
-                let signed_in = self.signed_in(headers).await?;
-                let asked = query(asked);
-                let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
-                let after = self.backend.latest().await?;
-                let turn = self.backend.turn(&signed_in.viewer, key, skip).await?;
-                let turn = turn.ok_or_else(|| missing(&signed_in))?;
-                let (content, here) = match way {
-                    Way::Steps => (pages::turn(&turn, &signed_in.token), ""),
-                    Way::Waterfall => (pages::waterfall(&turn), "/waterfall"),
-                };
-                if asked.get("part").is_some() {
-                    return Ok(Html(content.into_string()).into_response());
-                }
-                let mut frame = signed_in.frame(page_talk::one_request(), "/talk");
-                frame.live = Some((after.to_string(), turn.person.clone()));
-                Ok(Html(pages::turn_page(&frame, &turn, here, &content)).into_response())
-            }
-            .await,
-        )
+) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let asked = query(asked);
+    let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
+    let after = site.backend.latest().await?;
+    let turn = site.backend.turn(&signed_in.viewer, &key, skip).await?;
+    let turn = turn.ok_or_else(|| missing(&signed_in))?;
+    if asked.get("part").is_some() {
+        let part = pages::turn(&turn.at_most(PART_ROWS), &signed_in.token);
+        return Ok(Html(part.into_string()).into_response());
     }
+    let mut frame = signed_in.frame(page_talk::one_request(), "/talk");
+    frame.live = Some((after.to_string(), turn.person.clone()));
+    Ok(Html(pages::trace(&frame, &turn)).into_response())
 }

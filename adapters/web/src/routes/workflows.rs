@@ -9,7 +9,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{SignedIn, Site, answer, either, missing, see};
+use super::{Answer, SignedIn, Site, answer, missing, saved_as, see};
 use crate::session::{Fields, is_once};
 use crate::views::{Planned, Started};
 use crate::{Given, pages};
@@ -25,26 +25,17 @@ fn given(fields: &Fields) -> Given {
     fields.all().filter_map(input).collect()
 }
 
-pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let all = site.backend.workflows(&signed_in.viewer).await?;
-            Ok(Html(pages::workflows(&signed_in.frame(page::workflows(), "/workflows"), &all))
-                .into_response())
-        }
-        .await,
-    )
+pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let after = site.backend.latest().await?;
+    let all = site.backend.workflows(&signed_in.viewer).await?;
+    let frame = signed_in.live_frame(page::workflows(), "/workflows", after, true);
+    Ok(Html(pages::workflows(&frame, &all)).into_response())
 }
 
-pub(super) async fn one(State(site): Shared, Path(name): Path<String>, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            site.form_of(&signed_in, &name, &Given::new(), None).await
-        }
-        .await,
-    )
+pub(super) async fn one(State(site): Shared, Path(name): Path<String>, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    site.form_of(&signed_in, &name, &Given::new(), None).await
 }
 
 pub(super) async fn plan(
@@ -52,17 +43,12 @@ pub(super) async fn plan(
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Body,
-) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let given = given(&fields);
-            let planned = site.backend.plan(&signed_in.viewer, &name, &given).await?;
-            let planned = planned.ok_or_else(|| missing(&signed_in))?;
-            site.form_of(&signed_in, &name, &given, Some(&planned)).await
-        }
-        .await,
-    )
+) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let given = given(&fields);
+    let planned = site.backend.plan(&signed_in.viewer, &name, &given).await?;
+    let planned = planned.ok_or_else(|| missing(&signed_in))?;
+    site.form_of(&signed_in, &name, &given, Some(&planned)).await
 }
 
 pub(super) async fn run(
@@ -70,20 +56,15 @@ pub(super) async fn run(
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Body,
-) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
-            let given = given(&fields);
-            let asked = site.backend.run(&signed_in.viewer, &once, &name, &given).await?;
-            match asked.ok_or_else(|| missing(&signed_in))? {
-                Planned::Asked => Ok(see(&format!("/runs/{once}"))),
-                planned => site.form_of(&signed_in, &name, &given, Some(&planned)).await,
-            }
-        }
-        .await,
-    )
+) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let given = given(&fields);
+    let asked = site.backend.run(&signed_in.viewer, &once, &name, &given).await?;
+    match asked.ok_or_else(|| missing(&signed_in))? {
+        Planned::Asked => Ok(see(&format!("/runs/{once}"))),
+        planned => site.form_of(&signed_in, &name, &given, Some(&planned)).await,
+    }
 }
 
 pub(super) async fn again(
@@ -91,19 +72,14 @@ pub(super) async fn again(
     Path(key): Path<String>,
     headers: HeaderMap,
     body: Body,
-) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
-            let from = fields.get("from").unwrap_or_default();
-            match site.backend.rerun(&signed_in.viewer, &once, &key, from).await? {
-                true => Ok(see(&format!("/runs/{once}"))),
-                false => Err(missing(&signed_in)),
-            }
-        }
-        .await,
-    )
+) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let from = fields.get("from").unwrap_or_default();
+    match site.backend.rerun(&signed_in.viewer, &once, &key, from).await? {
+        true => Ok(see(&format!("/runs/{once}"))),
+        false => Err(missing(&signed_in)),
+    }
 }
 
 /// A run or a plan, by its own name or by the name of the request for it.
@@ -112,54 +88,41 @@ pub(super) async fn started(
     Path(key): Path<String>,
     uri: Uri,
     headers: HeaderMap,
-) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let after = site.backend.latest().await?;
-            let it = site.backend.started(&signed_in.viewer, &key).await?;
-            let it = it.ok_or_else(|| missing(&signed_in))?;
-            let person = match &it {
-                Started::Waiting => signed_in.viewer.person.clone(),
-                Started::Turn(turn) => turn.person.clone(),
-                Started::Run(run) => run.turn.person.clone(),
-                Started::Plan(plan) => plan.turn.person.clone(),
-            };
-            // Later, it is known by its own name only.
-            let address = match &it {
-                Started::Run(run) => format!("/runs/{}", run.key),
-                Started::Plan(plan) => format!("/plans/{}", plan.key),
-                Started::Waiting | Started::Turn(_) => uri.path().to_owned(),
-            };
-            if address != uri.path() {
-                return Ok(see(&address));
-            }
-            let (title, path) = match address.starts_with("/plans/") {
-                true => (page_plans::plan(), "/plans"),
-                false => (page_workflows::run(), "/workflows"),
-            };
-            let mut frame = signed_in.frame(title, path);
-            frame.live = Some((after.to_string(), person));
-            Ok(Html(pages::started(&frame, &address, &it)).into_response())
-        }
-        .await,
-    )
+) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let after = site.backend.latest().await?;
+    let it = site.backend.started(&signed_in.viewer, &key).await?;
+    let it = it.ok_or_else(|| missing(&signed_in))?;
+    let person = match &it {
+        Started::Waiting => signed_in.viewer.person.clone(),
+        Started::Turn(turn) => turn.person.clone(),
+        Started::Run(run) => run.turn.person.clone(),
+        Started::Plan(plan) => plan.turn.person.clone(),
+    };
+    // Later, it is known by its own name only.
+    let address = match &it {
+        Started::Run(run) => format!("/runs/{}", run.key),
+        Started::Plan(plan) => format!("/plans/{}", plan.key),
+        Started::Waiting | Started::Turn(_) => uri.path().to_owned(),
+    };
+    if address != uri.path() {
+        return Ok(see(&address));
+    }
+    let (title, path) = match address.starts_with("/plans/") {
+        true => (page_plans::plan(), "/plans"),
+        false => (page_workflows::run(), "/workflows"),
+    };
+    let mut frame = signed_in.frame(title, path);
+    frame.live = Some((after.to_string(), person));
+    Ok(Html(pages::started(&frame, &address, &it)).into_response())
 }
 
-pub(super) async fn file(State(site): Shared, Path(message): Path<String>, headers: HeaderMap) -> Response {
-    either(
-        async {
-            let signed_in = site.signed_in(&headers).await?;
-            let file = site.backend.file(&signed_in.viewer, &message).await?;
-            let file = file.ok_or_else(|| missing(&signed_in))?;
-            let is_harmless = |one: &char| one.is_ascii_alphanumeric() || "._-".contains(*one);
-            let name: String = file.name.chars().filter(is_harmless).collect();
-            let kind = (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned());
-            let name = (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""));
-            Ok(([kind, name], file.text).into_response())
-        }
-        .await,
-    )
+pub(super) async fn file(State(site): Shared, Path(message): Path<String>, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let file = site.backend.file(&signed_in.viewer, &message).await?;
+    let file = file.ok_or_else(|| missing(&signed_in))?;
+    let kind = (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned());
+    Ok(([kind, (CONTENT_DISPOSITION, saved_as(&file.name))], file.text).into_response())
 }
 
 /// What makes a request one request, if the form has it.
@@ -179,7 +142,7 @@ impl Site {
         name: &str,
         given: &Given,
         planned: Option<&Planned>,
-    ) -> Result<Response, Response> {
+    ) -> Answer {
         let page = self.backend.workflow(&signed_in.viewer, name, given).await?;
         let page = page.ok_or_else(|| missing(signed_in))?;
         let status = match planned {

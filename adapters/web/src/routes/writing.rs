@@ -7,125 +7,109 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{RETRY_AFTER, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse};
 
-use super::{Site, answer, either, missing, not_a_text, see};
-use crate::pages;
+use super::uploads::uploads;
+use super::{Answer, Site, answer, missing, not_a_text, see};
+use crate::pages::{self, MAX_LENGTH};
 use crate::session::{begin, end, is_once};
 
 type Shared = State<Arc<Site>>;
 
-/// The longest message, in characters.
-const MAX_LENGTH: usize = 20_000;
-
-pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let fields = site.fields(body).await?;
-            // People copy more than the code.
-            let code = fields.get("code").unwrap_or_default().trim();
-            let code = code.rsplit_once('#').map_or(code, |(_, code)| code);
-            let is_code = code.len() == 22 && code.chars().all(|one| one.is_ascii_alphanumeric());
-            let browser = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-            let secret = if is_code { site.backend.sign_in(code, browser).await? } else { None };
-            if let Some(secret) = secret {
-                let cookie = begin(&secret, site.guard.https);
-                return Ok(([(SET_COOKIE, cookie)], see("/")).into_response());
-            }
-            site.backend.refused("code");
-            if site.is_guessing() {
-                let html = Html(pages::login(Some(&page_login::too_many_codes())));
-                return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], html).into_response());
-            }
-            let html = Html(pages::login(Some(&page_login::unknown_code())));
-            Err((StatusCode::FORBIDDEN, html).into_response())
-        }
-        .await,
-    )
+pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let fields = site.fields(body).await?;
+    // People copy more than the code.
+    let code = fields.get("code").unwrap_or_default().trim();
+    let code = code.rsplit_once('#').map_or(code, |(_, code)| code);
+    let is_code = code.len() == 22 && code.chars().all(|one| one.is_ascii_alphanumeric());
+    let browser = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let next = next_page(fields.get("next"));
+    if is_code
+        && let Ok(signed_in) = site.signed_in(&headers).await
+        && fields.get("token") != Some(signed_in.token.as_str())
+        && let Some((person, name)) = site.backend.person_of_code(code).await?
+        && person != signed_in.viewer.person
+    {
+        let frame = signed_in.frame(page::sign_in(), "");
+        return Ok(Html(pages::another(&frame, &name, code, next)).into_response());
+    }
+    let secret = if is_code { site.backend.sign_in(code, browser).await? } else { None };
+    if let Some(secret) = secret {
+        let cookie = begin(&secret, site.guard.https);
+        return Ok(([(SET_COOKIE, cookie)], see(next)).into_response());
+    }
+    site.backend.refused("code");
+    if site.is_guessing() {
+        let html = Html(pages::login(Some(&page_login::too_many_codes())));
+        return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], html).into_response());
+    }
+    let html = Html(pages::login(Some(&page_login::unknown_code())));
+    Err((StatusCode::FORBIDDEN, html).into_response())
 }
 
-pub(super) async fn sign_out(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, _) = site.form(&headers, body).await?;
-            site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
-            Ok(([(SET_COOKIE, end(site.guard.https))], see("/login")).into_response())
-        }
-        .await,
-    )
+/// The page of ours that was asked for before signing in.
+fn next_page(next: Option<&str>) -> &str {
+    let is_ours = |next: &&str| {
+        let is_plain = next.bytes().all(|one| one.is_ascii_graphic() && one != b'\\');
+        is_plain && next.len() <= 500 && next.starts_with('/') && !next.starts_with("//")
+    };
+    next.filter(is_ours).unwrap_or("/")
 }
 
-pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let session = fields.get("session").unwrap_or_default();
-            match site.backend.end_session(&signed_in.viewer, session).await? {
-                true => Ok(see("/sessions")),
-                false => Err(missing(&signed_in)),
-            }
-        }
-        .await,
-    )
+pub(super) async fn sign_out(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, _) = site.form(&headers, body).await?;
+    site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
+    Ok(([(SET_COOKIE, end(site.guard.https))], see("/login")).into_response())
 }
 
-pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
-            let once = fields.get("once").unwrap_or_default();
-            if text.is_empty() || text.chars().count() > MAX_LENGTH || !is_once(once) {
-                return Err(not_a_text(&signed_in, MAX_LENGTH));
-            }
-            site.backend.say(&signed_in.viewer, once, &text).await?;
-            Ok(see("/talk"))
-        }
-        .await,
-    )
+pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let session = fields.get("session").unwrap_or_default();
+    match site.backend.end_session(&signed_in.viewer, session).await? {
+        true => Ok(see("/sessions")),
+        false => Err(missing(&signed_in)),
+    }
 }
 
-pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
-                None => Ok(see("/talk")),
-                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
-            }
-        }
-        .await,
-    )
+pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
+    let once = fields.get("once").unwrap_or_default();
+    let files = uploads(&fields);
+    let is_empty = text.is_empty() && files.is_empty();
+    if is_empty || text.chars().count() > MAX_LENGTH || !is_once(once) {
+        return Err(not_a_text(&signed_in, MAX_LENGTH));
+    }
+    site.backend.say(&signed_in.viewer, once, &text, &files).await?;
+    Ok(see("/talk"))
 }
 
-pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-                true => Ok(see("/talk")),
-                false => {
-                    let text = page::cannot_ask_again();
-                    Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
-                }
-            }
-        }
-        .await,
-    )
+pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
+        None => Ok(see("/talk")),
+        Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
+    }
 }
 
-pub(super) async fn stop(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
-    either(
-        async {
-            let (signed_in, fields) = site.form(&headers, body).await?;
-            match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-                true => Ok(see("/talk")),
-                false => {
-                    let text = page::cannot_stop();
-                    Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
-                }
-            }
+pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+        true => Ok(see("/talk")),
+        false => {
+            let text = page::cannot_ask_again();
+            Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
         }
-        .await,
-    )
+    }
+}
+
+pub(super) async fn stop(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+        true => Ok(see("/talk")),
+        false => {
+            let text = page::cannot_stop();
+            Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
+        }
+    }
 }

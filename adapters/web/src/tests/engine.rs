@@ -1,5 +1,6 @@
 //! A small engine.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use adjutant_chat::{Outbound, OutgoingFile};
@@ -9,7 +10,7 @@ use crate::views::{
     AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
     PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
 };
-use crate::{Backend, Change, Cursor, Given, Unavailable};
+use crate::{Backend, Change, Cursor, Given, Unavailable, Upload};
 
 /// An engine whose outbox is a list.
 #[derive(Default)]
@@ -22,9 +23,12 @@ impl Backend for Engine {
     async fn sign_in(&self, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
+    async fn person_of_code(&self, _: &str) -> Result<Option<(String, String)>, Unavailable> {
+        Ok(None)
+    }
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
         let (person, name, session) = ("p".into(), "P".into(), "s".into());
-        let viewer = Viewer { person, name, is_owner: false, session, zone: None };
+        let viewer = Viewer { person, name, is_owner: false, session, zone: None, waiting: 0 };
         Ok((secret != "ended").then_some(viewer))
     }
     async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
@@ -48,8 +52,14 @@ impl Backend for Engine {
     async fn people(&self, _: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
         Ok(Vec::new())
     }
-    async fn say(&self, _: &Viewer, _: &str, _: &str) -> Result<(), Unavailable> {
+    async fn say(&self, _: &Viewer, _: &str, _: &str, _: &[(String, String)]) -> Result<(), Unavailable> {
         Ok(())
+    }
+    async fn keep_upload(&self, _: Upload<'_>) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    fn upload_path(&self, _: &str) -> Option<PathBuf> {
+        None
     }
     async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
@@ -88,6 +98,9 @@ impl Backend for Engine {
         Ok(None)
     }
     async fn file(&self, _: &Viewer, _: &str) -> Result<Option<OutgoingFile>, Unavailable> {
+        Ok(None)
+    }
+    async fn sent(&self, _: &Viewer, _: &str) -> Result<Option<(String, Vec<u8>)>, Unavailable> {
         Ok(None)
     }
     async fn things(&self, _: &Viewer) -> Result<Vec<Table>, Unavailable> {

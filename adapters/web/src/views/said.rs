@@ -2,7 +2,7 @@
 
 use adjutant_chat::{Choice, OutgoingFile};
 
-use super::Moment;
+use super::{Badge, Moment};
 
 /// A message of somebody or of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub struct Said {
     pub choices: Vec<Choice>,
     /// Its open question that takes words.
     pub asks: Option<Asks>,
+    /// What became of its questions that are closed.
+    pub outcomes: Vec<Outcome>,
+    /// The files that came with it: each one's key and name.
+    pub attached: Vec<(String, String)>,
     /// Why it hasn't arrived, if it hasn't.
     pub undelivered: Option<String>,
 }
@@ -37,6 +41,27 @@ impl Said {
     pub fn plan(&self) -> Option<&str> {
         self.asks.as_ref()?.plan.as_deref()
     }
+}
+
+/// How a question was closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// A yes, a no, or something else.
+    pub badge: Badge,
+    /// Who answered what.
+    pub what: String,
+    pub at: Moment,
+    /// Where it was answered, in words; empty if nobody did.
+    pub place: String,
+}
+
+/// A message that asks, and the request that it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub turn: String,
+    /// What the request is, in one line.
+    pub about: String,
+    pub message: Said,
 }
 
 /// A question that takes words.

@@ -51,11 +51,22 @@ pub struct McpClient {
     pub scopes: Vec<String>,
 }
 
+/// A revision of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum McpRevision {
+    /// 2025-11-25, and what came before: a connection begins with a handshake.
+    Handshake,
+    /// 2026-07-28: each request stands for itself.
+    Stateless,
+}
+
 /// One server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpConfig {
     /// How it is reached.
     pub launch: McpLaunch,
+    /// The revision to speak, if not the newest that works.
+    pub revision: Option<McpRevision>,
     /// The tools to use, by the server's own names, `*` standing for anything; empty: all.
     pub allow: Vec<String>,
     /// The risk of tools, by such patterns; without one it is high.
@@ -65,6 +76,11 @@ pub struct McpConfig {
 }
 
 impl McpConfig {
+    /// All its tools, each as risky as can be.
+    pub fn new(launch: McpLaunch) -> Self {
+        Self { launch, revision: None, allow: Vec::new(), risk: BTreeMap::new(), timeout: None }
+    }
+
     /// The secrets that it is given.
     pub fn secrets(&self) -> Vec<String> {
         let (McpLaunch::Command { env: secrets, .. } | McpLaunch::Url { headers: secrets, .. }) =
@@ -101,6 +117,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
     let allow = section.list("allow", text);
     let risk = section.entries("risk", risk);
     let timeout = section.get("timeout", timeout);
+    let revision = section.get("revision", revision);
     let launch = match (section.has("command"), section.has("url")) {
         (true, false) => {
             if section.has("headers") {
@@ -137,7 +154,7 @@ fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
             None
         }
     };
-    Some(McpConfig { launch: launch?, allow, risk, timeout }).filter(|_| is_word)
+    Some(McpConfig { launch: launch?, revision, allow, risk, timeout }).filter(|_| is_word)
 }
 
 /// Who we are where the server wants people to log in.
@@ -185,6 +202,14 @@ fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
 fn risk(value: &Node, reader: &ConfigReader<'_>) -> Result<Risk, String> {
     let word = text(value, reader)?;
     word.parse().map_err(|_| format!("{word:?} is no risk; write \"low\", \"medium\" or \"high\""))
+}
+
+fn revision(value: &Node, reader: &ConfigReader<'_>) -> Result<McpRevision, String> {
+    match text(value, reader)?.as_str() {
+        "2025-11-25" => Ok(McpRevision::Handshake),
+        "2026-07-28" => Ok(McpRevision::Stateless),
+        other => Err(format!("{other:?} is no revision; write \"2025-11-25\" or \"2026-07-28\"")),
+    }
 }
 
 fn timeout(value: &Node, reader: &ConfigReader<'_>) -> Result<Duration, String> {

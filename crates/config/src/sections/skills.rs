@@ -1,8 +1,11 @@
-//! `[skills]`: where to find more skills.
+//! `[skills]`: where to find more skills, and `[instructions.NAME]`: what the scripts of accepted ones get.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::Secret;
 use crate::read::{Section, text};
+use crate::secret::secret;
 
 /// The folders of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,4 +19,9 @@ impl Skills {
         let paths = section.list("paths", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
         Self { paths }
     }
+}
+
+/// Reads `[instructions]`: for each name the environment of its scripts.
+pub(crate) fn read_instructions(section: &mut Section<'_>) -> BTreeMap<String, BTreeMap<String, Secret>> {
+    section.sections(|_, instructions| instructions.entries("env", secret)).into_iter().collect()
 }

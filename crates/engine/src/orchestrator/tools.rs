@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use adjutant_models::Tool;
-use adjutant_skills::{Registry, by_itself};
+use adjutant_skills::{Registry, Skill, by_itself};
 use adjutant_store::calls::ToolCallRow;
 use adjutant_turn::journal::Limits;
 use adjutant_types::{AccessLevel, PromptText};
@@ -16,6 +17,8 @@ use serde_json::{Value, json};
 
 use super::GET_RESULTS;
 
+/// How much of a domain is listed at once, in bytes.
+const MAX_LIST: usize = 8000;
 /// The domain whose look-up also says what the product can do.
 pub(super) const ABOUT: &str = "assistant";
 
@@ -256,6 +259,14 @@ fn with_role(
 }
 
 fn get_skill(registry: &Registry, wanted: &GetSkill) -> PromptText {
+    // A name that isn't one is words to search the domain for.
+    if let (Some(domain), Some(words)) = (&wanted.domain, &wanted.name)
+        && registry.get(words).is_none()
+        && let Some(domain) = registry.domain(domain)
+    {
+        let found = domain.search(words);
+        return list(registry, format!("{}: {} found", domain.name, found.len()), &found);
+    }
     if let Some(name) = &wanted.name {
         let Some(skill) = registry.get(name) else {
             let near =
@@ -278,8 +289,17 @@ pub(super) fn skills_of(registry: &Registry, domain: &str) -> PromptText {
         let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
         return error(&format!("there is no domain \"{domain}\"; the domains are {}", names.join(", ")));
     };
-    let mut text = format!("{}: {}", found.name, found.summary);
-    for skill in &found.skills {
+    list(registry, format!("{}: {}", found.name, found.summary), &found.skills)
+}
+
+/// Skills below a heading, as far as there is room.
+fn list(registry: &Registry, mut text: String, skills: &[Arc<Skill>]) -> PromptText {
+    for (index, skill) in skills.iter().enumerate() {
+        if text.len() > MAX_LIST {
+            let more = skills.len() - index;
+            let _ = write!(text, "\n{more} more; get_skill with this domain, and words as name, searches");
+            break;
+        }
         let _ = write!(text, "\n- {}: {}", registry.signature(skill), skill.summary);
     }
     PromptText::config(text)

@@ -16,6 +16,11 @@ file = [a file, { $address }, { $bytes } bytes]
 link = [a file: { $name } { $address }]
 unknown-content = [content of an unknown kind]
 
+## How far a call is, in front of what the agent is at. $words: the server's.
+
+progress-share = { $percent }%
+progress-words = “{ $words }”
+
 ## Buttons under a server's question
 
 yes = Yes
@@ -92,6 +97,8 @@ login-rejected = the MCP server { $server } rejects our credential; log in again
 login-missing = the MCP server { $server } wants a login. An owner can do it with `adjutant mcp login { $server }`
 login-ended = the MCP server { $server } doesn't accept our login any more. An owner can log in again with `adjutant mcp login { $server }`
 credential-rejected = the MCP server { $server } rejects our credential. Whoever runs me can set one up
+login-too-narrow = the MCP server { $server } wants a login that allows more. An owner can log in again with `adjutant mcp login { $server }`, which asks for it
+credential-too-narrow = the MCP server { $server } wants a credential that allows more. Whoever runs me can set one up
 
 ## Why a server doesn't work
 

@@ -2,6 +2,10 @@
 
 questions = Waiting for you
 running = Under way
+# For an owner: a request of somebody else.
+waits-for = waits for { $name }
+answered = Answered lately
+more-like-this = { $count } more like this
 
 ## What is due
 

@@ -9,6 +9,8 @@ you-are = You are { $name }.
 browsers = Browsers
 signed-in = These browsers are signed in as you. Sign out any you don't recognise.
 unknown-browser = Unknown browser
-this-one = (this one)
+# Such as: Chrome on Linux.
+browser-on = { $browser } on { $system }
+this-one = this browser
 since = since { $time }
 last-used = last used { $time }

@@ -3,12 +3,17 @@
 ## What can be done with a row
 
 actions = Actions
+add = Add
+complete = Done
 delete = Delete
 delete-for-good = Delete for good
 cancel = Cancel
 send-again = Send again
 let-in = Let in
 end = End
+
+# A field that filters all tables of the page.
+find = Find on this page
 
 ## Columns of several tables
 
@@ -25,6 +30,7 @@ no-tasks = No task is open.
 task = Task
 due = Due
 priority = Priority
+new-task = New task
 schedules = Schedules
 no-schedules = Nothing is scheduled.
 next = Next
@@ -47,6 +53,13 @@ asked-to-remember = What you asked to remember
 allowed = Allowed in advance
 nothing-allowed = I ask you about everything that needs your yes.
 used = Used
+
+## Files that the person sent
+
+files = Files
+no-files = You haven't sent a file.
+size = Size
+kilobytes = { $number } kB
 
 ## Problems
 

@@ -4,12 +4,17 @@ conversation-of = Conversation of { $name }
 older = Older messages
 newest = Newest messages
 nothing-said = Nothing was said here yet.
+today = Today
+yesterday = Yesterday
 
 ## Writing a message
 
 message = Message
 write-message = Write a message
 send = Send
+attach = Attach files
+# A button beside the name of a file that is to be sent.
+remove = Don't send { $file }
 
 ## A message
 
@@ -24,16 +29,34 @@ plan-page = The plan on its own page
 your-answer = Your answer
 answer = Answer
 
+## What became of a question, in its message
+
+approved = { $name } approved
+rejected = { $name } rejected
+chose = { $name } chose “{ $option }”
+wrote = { $name } answered “{ $text }”
+wanted-change = { $name } wanted a change: “{ $wish }”
+let-go-on = { $name } let it go on
+wanted-summary = { $name } asked for a summary
+stopped-it = { $name } stopped it
+withdrew = { $name } changed the subject, so it was dropped
+silence-was-yes = Nobody stopped it in time
+nobody-answered = Closed without an answer
+# Stands for a person whose name was deleted.
+somebody = Somebody
+on-page = on the page
+on-channel = on { $channel }
+
 ## A request
 
 request = Request
 one-request = One request
-# The two ways to look at a request, and its log.
-views = Views
-steps = Steps
-timeline = Timeline
+# Links to the page of one request, and to its log.
+steps = All steps
 log = Log
 stop = Stop
+# A screen reader reads this on the button above.
+stop-this = Stop: { $request }
 ask-again = Ask again
 try-again = Try again
 what-i-did = What I did
@@ -46,6 +69,11 @@ skill-calls =
     { $count ->
         [one] { $count } skill call
        *[other] { $count } skill calls
+    }
+agents-done =
+    { $count ->
+        [one] { $done } of { $count } agent
+       *[other] { $done } of { $count } agents
     }
 # $count is written with separators, such as 12,345.
 tokens = { $count } tokens
@@ -63,14 +91,19 @@ after = after { $names }
 outside-text = outside text
 outside-text-hint = It has read text from outside
 nothing-ran = Nothing has run yet.
-# The times are durations since the request began, such as 1.5 s.
-since = since { $start }
-from-to = from { $start } to { $end }
 more-steps =
     { $count ->
         [one] { $count } more step
        *[other] { $count } more steps
     }
+
+find-step = Find a step
+# Which steps are listed.
+all-steps = All
+failed-steps = Failed
+running-steps = Running
+slow-steps = Slow
+expensive-steps = Expensive
 
 ## The details of a step
 

@@ -9,6 +9,8 @@ csv = All of it as CSV
 tokens-by-day = Tokens by day
 cost-by-day = Cost by day
 as-table = As a table
+# Both are amounts, such as 12,345 or $1.20.
+in-all = { $total } in all, at most { $most } in a day
 nothing-used = Nothing was used.
 by-person = By person
 by-role = By role

@@ -4,10 +4,13 @@
 
 skip = Skip to the content
 pages = Pages
+# Opens the rest of the navigation on a phone.
+more = More
 now = Now
 conversation = Conversation
 plans = Plans
 workflows = Workflows
+accounts = Accounts
 # A person's own tasks, schedules and memories.
 yours = Yours
 usage = Usage
@@ -32,6 +35,17 @@ unclear = unclear
 
 ## Words of several pages
 
+copy = Copy
+copied = Copied
+# A button: there are newer messages further down.
+new-below = New messages ↓
+# $number is filled in by the script.
+characters-left = Characters left: { $number }
+characters-over = Characters too many: { $number }
+connection-lost = The connection is interrupted. I keep trying.
+# $limit: how many files.
+too-many-files = A message takes at most { $limit } files.
+not-arrived = That didn't arrive. Try again.
 for-person = for { $name }
 used-of = { $used } of { $limit }
 

@@ -4,6 +4,12 @@
 
 answered = { $program } answered.
 no-output = { $program } ran without output.
+# Below the files that a script has made.
+files-not-kept =
+    { $count ->
+        [one] 1 more file wasn't kept: it's beyond the first { $limit }, larger than { $megabytes } MB, empty, or holds a key
+       *[other] { $count } more files weren't kept: they're beyond the first { $limit }, larger than { $megabytes } MB, empty, or hold a key
+    }
 # The last line of a text that was cut.
 cut = [cut: the first { $kept } of { $bytes } bytes]
 

@@ -279,13 +279,17 @@ impl<'a> CallContext<'a> {
         self.arguments.get("tags").filter(|tags| tags.is_array()).map(Value::to_string)
     }
 
-    /// Six characters that people can type.
     fn short_id<I: From<String>>(&self) -> I {
-        const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
-        let random = self.store().clock().random();
-        let digits = (0..6).map(|index| char::from(DIGITS[((random >> (index * 5)) & 31) as usize]));
-        digits.collect::<String>().into()
+        short_id(self.store())
     }
+}
+
+/// Six characters that people can type.
+pub fn short_id<I: From<String>>(store: &Store) -> I {
+    const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
+    let random = store.clock().random();
+    let digits = (0..6).map(|index| char::from(DIGITS[((random >> (index * 5)) & 31) as usize]));
+    digits.collect::<String>().into()
 }
 
 /// A field that is a text and not blank.

@@ -76,7 +76,7 @@ impl Services {
         Err(SkillError::new(ErrorKind::Permission, ours!(l10n::accounts::only_owners)).into())
     }
 
-    /// The findings of `doctor` on each account, by section.
+    /// The findings of `doctor` on each account and on the search engine, by section.
     pub async fn check(&self) -> Vec<(&'static str, Finding)> {
         let mut found = Vec::new();
         for service in AccountService::ALL {
@@ -99,6 +99,9 @@ impl Services {
                 Ok(number) => ("notes", Finding::ok(format!("{number} notes"))),
                 Err(error) => ("notes", Finding::error(error.message.whole(), fix)),
             });
+        }
+        if let Some(engine) = &self.search {
+            found.push(("web", super::web::check(engine, &self.http).await));
         }
         found
     }

@@ -1,16 +1,18 @@
 //! The work of a call outside our own store, with its time-out and its retries.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_l10n::skills;
 use adjutant_store::Batch;
 use adjutant_types::metrics;
 use adjutant_types::{FromConfig, ours};
+use tokio::time::Instant;
 
 use super::retry::delay_before_retry;
 use super::{ActiveCall, Approved, timed_out};
 use crate::builtin::{self, CallContext, Idempotency};
-use crate::handlers::mcp::{McpCall, WorkResult};
+use crate::handlers::mcp::{self, McpCall, ProgressLine, WorkResult};
 use crate::{Failure, Handler, Skill, SkillError, by_itself, handlers};
 
 /// How much longer than its question a call stays open that waits for a person.
@@ -26,11 +28,14 @@ impl ActiveCall<'_> {
     ) -> Result<(WorkResult, Batch), SkillError> {
         let (ctx, timeout) = (self.ctx, self.timeout(skill));
         let is_repeatable = context.effect == Idempotency::Repeatable;
+        // All attempts share the call's time, unless an MCP server has to rest in between.
+        let (begun, rests) = (Instant::now(), skill.handler.tool().is_some());
+        let left = || if rests { timeout } else { timeout.saturating_sub(begun.elapsed()) };
         for attempt in 1.. {
             let mut writes = Batch::new();
             let work = self.work_once(skill, &context, approved, &mut writes);
             let done = tokio::select! {
-                done = tokio::time::timeout(timeout, work) => done.unwrap_or_else(|_| {
+                done = tokio::time::timeout(left(), work) => done.unwrap_or_else(|_| {
                     Err(SkillError { unknown: true, ..timed_out(&skill.name, timeout) })
                 }),
                 () = ctx.control.cancel.cancelled() => {
@@ -44,7 +49,8 @@ impl ActiveCall<'_> {
             };
             error.unknown &= !is_repeatable;
             let delay = delay_before_retry(&error, attempt, ctx.store.clock().random());
-            let Some(delay) = delay.filter(|_| !error.unknown) else { return Err(error) };
+            let delay = delay.filter(|delay| !error.unknown && *delay < left());
+            let Some(delay) = delay else { return Err(error) };
             tokio::select! {
                 () = tokio::time::sleep(delay) => metrics::retry("skill"),
                 () = ctx.control.cancel.cancelled() => return Err(error),
@@ -77,12 +83,20 @@ impl ActiveCall<'_> {
             Handler::Mcp(tool) => {
                 let place = (&self.ctx.turn.id, &self.row.id);
                 let patience = self.ctx.limits.budget.limits.prompt_expires + LINGER;
-                let call = McpCall { tool, arguments, place, asked: self.asked.as_ref(), patience };
-                return context.services.mcp.call(call).await;
+                let display = Arc::clone(&self.ctx.io.sub_progress);
+                let progress = &ProgressLine { display, agent: self.call.agent_name.to_owned() };
+                let (asked, progress) = (self.asked.as_ref(), Some(progress));
+                let call = McpCall { tool, arguments, place, asked, patience, progress };
+                return Ok(match context.services.mcp.call(call).await? {
+                    (WorkResult::Done(output), files) => {
+                        WorkResult::Done(mcp::with_files(context, tool, output, files, writes).await)
+                    }
+                    (asks, _) => asks,
+                });
             }
             Handler::Instructions(call) => {
-                let (work_dir, launcher) = (&self.executor.work_dir, &self.executor.launcher);
-                context.services.instructions.call(call, arguments, work_dir, launcher).await
+                let place = (self.executor.work_dir.as_path(), &self.executor.launcher);
+                context.services.instructions.call(call, context, place, writes).await.map_err(alone)
             }
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(ours!(skills::no_builtin, FromConfig(name)));

@@ -16,8 +16,8 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
+use super::http::without;
 use crate::arguments::Argument;
-use crate::definition::cut;
 use crate::template::{Place, Template};
 use crate::{Output, SkillError};
 
@@ -25,6 +25,8 @@ use crate::{Output, SkillError};
 pub(crate) const OUTPUT: usize = 64 * 1024;
 /// The most that a skill can ask for.
 const MAX_OUTPUT: usize = 1 << 20;
+/// How much of a failed program's error output is shown, in bytes.
+const SHOWN: usize = 2048;
 
 /// A program and its words.
 #[derive(Debug, Clone)]
@@ -138,7 +140,7 @@ fn read_permissions(table: Table, problems: &mut Problems<'_>) -> Permissions {
 }
 
 /// Runs the program in a fresh folder below `work_dir`, which is removed afterwards. A failure is reported with the
-/// last line of its error output.
+/// last lines of its error output.
 pub async fn call(
     handler: &CommandHandler,
     arguments: &Value,
@@ -150,9 +152,11 @@ pub async fn call(
         words: handler.words(arguments)?,
         output_cap: handler.output_cap,
         permissions: &handler.permissions,
+        env: &[],
         hint: programs::permit_in_file(),
     };
-    run.in_folder(work_dir, launcher).await
+    let folder = WorkFolder::new(work_dir, run.program)?;
+    run.in_folder(&folder.0, &folder.0, launcher).await
 }
 
 /// One run of a program.
@@ -161,34 +165,45 @@ pub(crate) struct Run<'a> {
     pub(crate) words: Vec<String>,
     pub(crate) output_cap: usize,
     pub(crate) permissions: &'a Permissions,
+    /// Its environment besides what every program has; secrets.
+    pub(crate) env: &'a [(&'a str, &'a str)],
     /// Where an owner permits more.
     pub(crate) hint: String,
 }
 
 impl Run<'_> {
-    /// Runs it in a fresh folder below `work_dir`, which is removed afterwards.
-    pub(crate) async fn in_folder(self, work_dir: &Path, launcher: &Launcher) -> Result<Output, SkillError> {
+    /// Runs it with a home folder, in `place`, which is that folder or one inside.
+    pub(crate) async fn in_folder(
+        self,
+        home: &Path,
+        place: &Path,
+        launcher: &Launcher,
+    ) -> Result<Output, SkillError> {
         let program = self.program;
         let tool = |message: ErrorText| SkillError::tool(message);
         let name = FromConfig(program);
-        let folder =
-            Folder::new(work_dir).map_err(|error| tool(ours!(programs::no_folder, name, Own(error))))?;
-        let started = launcher.command(program, &self.words, &folder.0, self.permissions).and_then(start);
-        // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
+        let command = launcher.command(program, &self.words, home, self.permissions);
+        let started = command.and_then(|mut command| {
+            command.envs(self.env.iter().copied()).current_dir(place);
+            start(command)
+        });
+        // It is dropped before the folder, which is the caller's: first all processes end, then the folder goes.
         let (mut child, processes) = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => tool(ours!(programs::not_installed, name)),
             _ => tool(ours!(programs::not_started, name, Own(error))),
         })?;
-        let (mut out, mut err) = (Kept::new(self.output_cap), Kept::new(OUTPUT));
+        let (mut out, mut err) = (Kept::new(self.output_cap), Kept { is_end: true, ..Kept::new(OUTPUT) });
         // The processes that the program leaves running end with it, which closes the pipes.
         tokio::join!(out.fill(child.stdout.take()), err.fill(child.stderr.take()));
         let status = child.wait().await;
         drop(processes);
         let status = status.map_err(|error| tool(ours!(programs::contact_lost, name, Own(error))))?;
+        let secrets: Vec<String> = self.env.iter().map(|(_, secret)| (*secret).to_owned()).collect();
         if status.success() {
-            Ok(output(program, &out))
+            Ok(output(program, without(out.text(), &secrets), out.is_cut()))
         } else {
-            Err(tool(ending(program, status, &err, self.hint)))
+            let said = without(String::from_utf8_lossy(&err.bytes).into_owned(), &secrets);
+            Err(tool(ending(program, status, &said, self.hint)))
         }
     }
 }
@@ -199,24 +214,27 @@ fn start(mut command: Command) -> io::Result<(Child, Processes)> {
     Ok((child, processes))
 }
 
-/// The start of a stream; the rest is read and dropped.
+/// The start of a stream, or its end; the rest is read and dropped.
 struct Kept {
     bytes: Vec<u8>,
     cap: usize,
+    is_end: bool,
     length: u64,
 }
 
 impl Kept {
     fn new(cap: usize) -> Self {
-        Self { bytes: Vec::new(), cap, length: 0 }
+        Self { bytes: Vec::new(), cap, is_end: false, length: 0 }
     }
 
     async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) {
         let Some(mut stream) = stream else { return };
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            let room = self.cap - self.bytes.len();
+            let room = if self.is_end { read } else { self.cap - self.bytes.len() };
             self.bytes.extend_from_slice(&buffer[..read.min(room)]);
+            let over = self.bytes.len().saturating_sub(self.cap);
+            self.bytes.drain(..over);
             self.length += read as u64;
         }
     }
@@ -234,9 +252,8 @@ impl Kept {
     }
 }
 
-fn output(program: &str, stdout: &Kept) -> Output {
-    let text = stdout.text();
-    let json = (!stdout.is_cut()).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+fn output(program: &str, text: String, is_cut: bool) -> Output {
+    let json = (!is_cut).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
     let message = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
     let summary = match (&json, message) {
         (_, Some(message)) => message.to_owned(),
@@ -248,10 +265,19 @@ fn output(program: &str, stdout: &Kept) -> Output {
     Output::new(summary, json.unwrap_or_default())
 }
 
-fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: String) -> ErrorText {
-    let text = String::from_utf8_lossy(&stderr.bytes);
-    let mut last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-    cut(&mut last, 300);
+/// The last whole lines of a text, as far as they are shown; of a line that is longer its end.
+fn last_lines(text: &str) -> String {
+    let text = text.trim();
+    let end = &text[text.ceil_char_boundary(text.len().saturating_sub(SHOWN))..];
+    match end.split_once('\n') {
+        _ if end.len() == text.len() => end.to_owned(),
+        Some((_, lines)) => lines.to_owned(),
+        None => format!("…{end}"),
+    }
+}
+
+fn ending(program: &str, status: ExitStatus, said: &str, hint: String) -> ErrorText {
+    let last = last_lines(said);
     let program = FromConfig(program);
     let mut message = match (status.code(), status.signal()) {
         (Some(code), _) => ours!(programs::ended_with_status, program, Own(code)),
@@ -261,17 +287,22 @@ fn ending(program: &str, status: ExitStatus, stderr: &Kept, hint: String) -> Err
     if !last.is_empty() {
         message = ours!(http::with_words, message, last);
     }
-    match adjutant_sandbox::was_denied(&text) {
+    match adjutant_sandbox::was_denied(said) {
         true => ours!(programs::denied, message, Own(hint)),
         false => message,
     }
 }
 
 /// A call's own folder; removed with all that is in it when it is dropped.
-struct Folder(PathBuf);
+pub(crate) struct WorkFolder(pub(crate) PathBuf);
 
-impl Folder {
-    fn new(work_dir: &Path) -> io::Result<Self> {
+impl WorkFolder {
+    pub(crate) fn new(work_dir: &Path, program: &str) -> Result<Self, SkillError> {
+        let failed = |error: io::Error| ours!(programs::no_folder, FromConfig(program), Own(error));
+        Self::create(work_dir).map_err(|error| SkillError::tool(failed(error)))
+    }
+
+    fn create(work_dir: &Path) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         std::fs::create_dir_all(work_dir)?;
         let work_dir = work_dir.canonicalize()?;
@@ -288,7 +319,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A process that is just ending may still write into it, so we try twice; then the next start removes it.
         if std::fs::remove_dir_all(&self.0).is_err() && std::fs::remove_dir_all(&self.0).is_err() {
@@ -372,12 +403,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bad_end_is_told_with_the_last_line_of_stderr() {
+    async fn a_bad_end_is_told_with_the_last_lines_of_stderr() {
         let fail =
             |command: &'static str| async move { run(command, json!({})).await.unwrap_err().to_string() };
-        insta::assert_snapshot!(fail(r#"["sh", "-c", "echo first >&2; echo last >&2; echo >&2; exit 3"]"#).await, @"sh ended with status 3: last");
+        insta::assert_snapshot!(fail(r#"["sh", "-c", "echo first >&2; echo last >&2; echo >&2; exit 3"]"#).await, @"
+        sh ended with status 3: first
+        last
+        ");
         insta::assert_snapshot!(fail(r#"["sh", "-c", "kill -9 $$"]"#).await, @"sh was ended by signal 9");
         insta::assert_snapshot!(fail(r#"["no-such-program-here"]"#).await, @"the program “no-such-program-here” is not installed (not found in PATH)");
+        let long = fail(r#"["sh", "-c", "seq 1 20000 >&2; exit 1"]"#).await;
+        let numbers = long.trim_start_matches("sh ended with status 1: ").lines();
+        let numbers: Vec<u32> = numbers.map(|line| line.parse().unwrap()).collect();
+        assert_eq!(numbers.last(), Some(&20_000), "the end is shown, however much there was");
+        assert!((300..400).contains(&numbers.len()) && numbers.is_sorted(), "{long}");
+        assert_eq!(last_lines(&"x".repeat(5000)).chars().count(), 2049);
     }
 
     #[tokio::test]

@@ -24,7 +24,7 @@ use crate::{ErrorKind, Output, SkillError};
 pub use super::request::HttpHandler;
 
 /// How much of a response is read: JSON must be complete.
-const READ: usize = 1 << 20;
+pub(crate) const READ: usize = 1 << 20;
 /// How much of it is kept.
 const KEPT: usize = 64 * 1024;
 /// How long a check waits for a host.
@@ -99,16 +99,25 @@ pub(super) async fn reach(handler: &HttpHandler, client: &HttpClient) -> Result<
 }
 
 /// The body as text, cut where it is too long; and whether it is whole.
-pub(crate) async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> {
+pub(crate) async fn read(response: Response) -> Result<(String, bool), reqwest::Error> {
+    let (bytes, whole) = read_bytes(response, READ).await?;
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
+}
+
+/// The first bytes of the body; and whether they are all.
+pub(crate) async fn read_bytes(
+    mut response: Response,
+    max: usize,
+) -> Result<(Vec<u8>, bool), reqwest::Error> {
     let (mut bytes, mut whole) = (Vec::new(), true);
     while let Some(chunk) = response.chunk().await? {
-        bytes.extend_from_slice(&chunk[..chunk.len().min(READ - bytes.len())]);
-        if bytes.len() == READ {
+        bytes.extend_from_slice(&chunk[..chunk.len().min(max - bytes.len())]);
+        if bytes.len() == max {
             whole = false;
             break;
         }
     }
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
+    Ok((bytes, whole))
 }
 
 /// The text without our secrets, in case the service repeats them.

@@ -55,7 +55,8 @@ pub fn confined(registry: &Registry) -> Vec<&str> {
 impl Skill {
     /// Whether it works with an owner's own keys, as MCP servers and logins do.
     pub fn is_owners(&self) -> bool {
-        self.login().is_some() || self.handler.tool().is_some()
+        let has_keys = matches!(&self.handler, Handler::Instructions(call) if call.has_keys);
+        has_keys || self.login().is_some() || self.handler.tool().is_some()
     }
 
     /// The login whose token it sends.

@@ -48,21 +48,27 @@ pub(crate) async fn call(
     Ok(file_store::output(&file_store::store(context, fetched, writes).await?, 0))
 }
 
-/// The arguments as a person is shown them: with the name and size of a file, in place of its id.
+/// The arguments as a person is shown them: with the names and sizes of files, in place of their ids.
 pub(crate) async fn shown(skill: &Skill, context: &CallContext<'_>) -> Result<Option<Value>, Failure> {
-    let id = match &skill.handler {
-        Handler::Http(handler) => handler.upload(context.arguments)?,
-        Handler::Builtin(_) => context.arguments["file"].as_str().map(str::to_owned),
-        _ => None,
+    let ids: Vec<Value> = match &skill.handler {
+        Handler::Http(handler) => handler.upload(context.arguments)?.into_iter().map(Value::from).collect(),
+        Handler::Builtin(_) => vec![context.arguments["file"].clone()],
+        Handler::Instructions(_) => context.arguments["files"].as_array().cloned().unwrap_or_default(),
+        _ => Vec::new(),
     };
-    let Some(id) = id else { return Ok(None) };
-    let file = file_store::find(context, &id.trim().into()).await?;
-    let named = format!("{} ({})", file.name, wording::files::size(file.bytes));
-    let mut shown = context.arguments.clone();
-    for value in shown.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
-        if value.as_str() == Some(&id) {
+    let mut shown = None;
+    for id in ids.iter().filter_map(Value::as_str) {
+        let file = file_store::find(context, &id.trim().into()).await?;
+        let named = format!("{} ({})", file.name, wording::files::size(file.bytes));
+        let all = shown.get_or_insert_with(|| context.arguments.clone());
+        let values = all.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut);
+        let values = values.flat_map(|value| match value {
+            Value::Array(items) => items.iter_mut().collect::<Vec<_>>(),
+            value => vec![value],
+        });
+        for value in values.filter(|value| value.as_str() == Some(id)) {
             *value = Value::from(named.clone());
         }
     }
-    Ok(Some(shown))
+    Ok(shown)
 }

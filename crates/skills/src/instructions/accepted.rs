@@ -1,11 +1,11 @@
 //! The instructions that an owner has accepted, as skills.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adjutant_config::Config;
+use adjutant_config::{Config, Secret};
 use adjutant_sandbox::{Launcher, Permissions};
 use adjutant_store::pins::{self, PinRow};
 use adjutant_store::{Batch, Store, StoreError};
@@ -16,17 +16,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::DOMAIN;
-use super::folder::{Folder, interpreter};
+use super::folder::Folder;
+use super::script::Script;
 use crate::arguments::arguments;
-use crate::definition::Checker;
-use crate::handlers::command;
+use crate::builtin::CallContext;
+use crate::definition::{Checker, cut};
 use crate::handlers::http::shorten;
-use crate::{Domain, ErrorKind, Handler, Output, Skill, SkillError};
+use crate::{Domain, ErrorKind, Failure, Handler, Output, Skill, SkillError};
 
-/// How many characters all descriptions together take in the catalogue, and the limits of a single one's share.
-const CATALOGUE: usize = 2000;
-const SHORTEST: usize = 40;
-const MAX_LENGTH: usize = 200;
+/// How much all instructions together may add to each request, in bytes; the domain's name is a few more.
+const CATALOGUE: usize = 1000;
+/// The shortest part of a description that says something, in bytes.
+const SHORTEST: usize = 24;
+/// The longest description, in characters.
+const MAX_LENGTH: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCall {
@@ -34,6 +37,8 @@ pub struct InstructionCall {
     pub name: String,
     /// Whether a script is run; else a text is read.
     pub runs: bool,
+    /// Whether it gets an owner's keys.
+    pub has_keys: bool,
 }
 
 /// The data stored for a folder besides its copy.
@@ -51,13 +56,15 @@ struct Kept {
 #[derive(Debug, Default)]
 pub struct Instructions {
     folder: PathBuf,
+    /// What an owner lets their scripts have in their environment, by the name of the instructions.
+    env: BTreeMap<String, BTreeMap<String, Secret>>,
     pins: RwLock<Vec<PinRow>>,
 }
 
 impl Instructions {
     /// The instructions of a configuration; none is loaded before [`Instructions::load`].
     pub fn new(config: &Config) -> Self {
-        Self { folder: home(config), pins: RwLock::default() }
+        Self { folder: home(config), env: config.instructions.clone(), pins: RwLock::default() }
     }
 
     /// Whether any were ever accepted on this machine.
@@ -84,37 +91,34 @@ impl Instructions {
     }
 
     pub fn domain(&self) -> Option<Domain> {
-        let pins = self.pins();
-        let share = (CATALOGUE / pins.len().max(1)).clamp(SHORTEST, MAX_LENGTH);
         let (mut skills, mut names) = (Vec::new(), BTreeSet::new());
-        for pin in pins.iter() {
+        for pin in self.pins().iter() {
             let Ok(stored) = serde_json::from_str::<Kept>(&pin.definition) else { continue };
             let mut add = |skill: Skill| {
                 if names.insert(skill.name.clone()) {
                     skills.push(Arc::new(skill));
                 }
             };
-            add(reading(&pin.owner, &stored, share));
+            add(reading(&pin.owner, &stored));
             if !stored.scripts.is_empty() {
-                add(running(&pin.owner, &stored));
+                add(running(&pin.owner, &stored, self.env.contains_key(&pin.owner)));
             }
         }
-        let summary = "How to do things well; read one before you do what it is about".to_owned();
-        let file = "adjutant skills add".to_owned();
-        let (name, unavailable) = (DOMAIN.to_owned(), Vec::new());
+        let (name, summary) = (DOMAIN.to_owned(), summary(&skills));
+        let (unavailable, file) = (Vec::new(), "adjutant skills add".to_owned());
         (!skills.is_empty()).then_some(Domain { name, summary, skills, unavailable, file })
     }
 
-    /// Makes a call: reads a text, or runs a script.
+    /// Makes a call: reads a text, or runs a script in a fresh folder below the work folder.
     pub(crate) async fn call(
         &self,
         call: &InstructionCall,
-        arguments: &Value,
-        work_dir: &Path,
-        launcher: &Launcher,
-    ) -> Result<Output, SkillError> {
-        let path = self.folder.join(&call.name);
-        let read = path.clone();
+        context: &CallContext<'_>,
+        place: (&Path, &Launcher),
+        writes: &mut Batch,
+    ) -> Result<Output, Failure> {
+        let home = self.folder.join(&call.name);
+        let read = home.clone();
         #[expect(
             clippy::disallowed_methods,
             reason = "it reads at most 10 MB of local files, which is soon done"
@@ -130,35 +134,21 @@ impl Instructions {
                  `adjutant skills add`",
                 FromConfig(&call.name)
             );
-            return Err(SkillError::new(ErrorKind::Permission, message));
+            return Err(SkillError::new(ErrorKind::Permission, message).into());
         }
         if !call.runs {
-            return text(&folder, arguments["file"].as_str());
+            return Ok(text(&folder, context.arguments["file"].as_str())?);
         }
-        let script = arguments["script"].as_str().unwrap_or_default();
-        if !folder.scripts().contains(&script) {
-            return Err(SkillError::params(ours!("/script: there is no script \"{}\"", FromCall(script))));
-        }
-        let file = path.join(script).display().to_string();
-        let words = arguments["arguments"].as_array().into_iter().flatten();
-        let mut words: Vec<String> = words.filter_map(Value::as_str).map(str::to_owned).collect();
-        let program = match interpreter(script) {
-            Some(interpreter) => {
-                words.insert(0, file);
-                interpreter.to_owned()
-            }
-            None => file,
-        };
         let mut permissions = self.permissions(&call.name).unwrap_or_default();
-        permissions.read.push(path);
-        let hint = "allow more with `adjutant skills add --network`, `--read` or `--write`".to_owned();
-        let (program, permissions, output_cap) = (program.as_str(), &permissions, command::OUTPUT);
-        let run = command::Run { program, words, output_cap, permissions, hint };
-        run.in_folder(work_dir, launcher).await
+        permissions.read.push(home.clone());
+        let granted = self.env.get(&call.name).into_iter().flatten();
+        let granted = granted.filter(|(name, _)| folder.head.variables.contains(name));
+        let granted = granted.map(|(name, secret)| (name.as_str(), secret.expose())).collect();
+        Script { folder: &folder, home, permissions, granted }.run(context, place, writes).await
     }
 
     /// The permissions of the scripts of these instructions besides their own folders.
-    pub(crate) fn permissions(&self, name: &str) -> Option<Permissions> {
+    fn permissions(&self, name: &str) -> Option<Permissions> {
         let pins = self.pins();
         let pin = pins.iter().find(|pin| pin.owner == name)?;
         serde_json::from_str::<Kept>(&pin.definition).ok().map(|stored| stored.permissions)
@@ -204,31 +194,67 @@ fn text(folder: &Folder, file: Option<&str>) -> Result<Output, SkillError> {
         if !more.is_empty() {
             text.push_str(&format!("\n\nFiles to read by their names: {}", more.join(", ")));
         }
+        let scripts = folder.scripts();
+        if !scripts.is_empty() {
+            let run = format!("{DOMAIN}.{}_run", folder.name);
+            text.push_str(&format!("\n\nScripts that {run} runs: {}", scripts.join(", ")));
+        }
     }
     Ok(Output::ours(text, Value::Null))
 }
 
-fn reading(name: &str, stored: &Kept, share: usize) -> Skill {
+/// The domain's line in each request: how to find one, and as many of them as there is room for.
+fn summary(skills: &[Arc<Skill>]) -> String {
+    let texts: Vec<&Arc<Skill>> = skills.iter().filter(|skill| !skill.has_effect()).collect();
+    let scripts = if texts.len() < skills.len() { "; NAME_run runs its scripts" } else { "" };
+    let mut summary = format!(
+        "How to do things well; read one before you do what it is about{scripts}. get_skill with this domain, and words \
+         as name, searches all {}: ",
+        texts.len()
+    );
+    let share = CATALOGUE.saturating_sub(summary.len()) / texts.len().max(1);
+    for (index, skill) in texts.into_iter().enumerate() {
+        let word = skill.name.split_once('.').map_or("", |(_, word)| word);
+        let mut item = word.to_owned();
+        if share > word.len() + SHORTEST {
+            item = format!("{word}: {}", skill.summary);
+            // Less the separator and two ellipses.
+            cut(&mut item, share - 8);
+        }
+        let separator = if index == 0 { "" } else { "; " };
+        let has_room = summary.len() + separator.len() + item.len() + "; …".len() <= CATALOGUE;
+        summary.push_str(separator);
+        summary.push_str(if has_room { item.as_str() } else { "…" });
+        if !has_room {
+            break;
+        }
+    }
+    summary
+}
+
+fn reading(name: &str, stored: &Kept) -> Skill {
     let properties = match stored.has_files {
         true => json!({"file": {"type": "string", "description": "One of its files instead of the text"}}),
         false => json!({}),
     };
     let schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    let call = InstructionCall { name: name.to_owned(), runs: false };
-    skill(name.to_owned(), line(&stored.description, share), Risk::Low, call, schema)
+    let call = InstructionCall { name: name.to_owned(), runs: false, has_keys: false };
+    skill(name.to_owned(), line(&stored.description, MAX_LENGTH), Risk::Low, call, schema)
 }
 
-fn running(name: &str, stored: &Kept) -> Skill {
+fn running(name: &str, stored: &Kept, has_keys: bool) -> Skill {
     let schema = json!({
         "type": "object",
         "properties": {
-            "script": {"type": "string", "enum": stored.scripts},
+            "script": {"type": "string", "title": "path", "enum": stored.scripts},
             "arguments": {"type": "array", "items": {"type": "string"}, "maxItems": 50},
+            "files": {"type": "array", "items": {"type": "string"}, "maxItems": 10, "title": "[id]",
+                "description": "Files that lie in its working folder; what it leaves there comes back"},
         },
         "required": ["script"],
         "additionalProperties": false,
     });
-    let call = InstructionCall { name: name.to_owned(), runs: true };
+    let call = InstructionCall { name: name.to_owned(), runs: true, has_keys };
     skill(format!("{name}_run"), format!("Run a script of {name}"), Risk::High, call, schema)
 }
 
@@ -326,4 +352,52 @@ fn copy(folder: &Folder, target: &Path) -> std::io::Result<()> {
         std::io::Write::write_all(&mut open, &file.bytes)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+
+    fn of(all: impl IntoIterator<Item = (String, String)>) -> Instructions {
+        let pin = |(owner, description): (String, String)| {
+            let stored = json!({"description": description, "scripts": ["scripts/a.py"], "has_files": true});
+            let (item, digest) = (String::new(), String::new());
+            PinRow { owner, item, digest, definition: stored.to_string(), approved_at: 0 }
+        };
+        Instructions { pins: RwLock::new(all.into_iter().map(pin).collect()), ..Instructions::default() }
+    }
+
+    fn numbered(count: usize, about: &str) -> Instructions {
+        let all = (0..count).map(|number| (format!("guide_number_{number}"), format!("{about} {number}")));
+        of(all.chain([("pdf_forms".to_owned(), "Fill in the forms of PDF files".to_owned())]))
+    }
+
+    #[test]
+    fn all_together_add_a_kilobyte_at_most_and_the_rest_is_found() {
+        let long = "A long description that says at length when it is of use, ".repeat(9);
+        let dense = "説明".repeat(99);
+        for (count, about) in [(0, "x"), (22, long.as_str()), (30, dense.as_str()), (1857, "Things about")] {
+            let domain = numbered(count, about).domain().unwrap();
+            let catalogue = Registry::new(vec![domain.clone()]).catalogue().to_owned();
+            assert!(catalogue.len() <= 1024, "{count}: {}", catalogue.len());
+            assert!(catalogue.contains(&format!("searches all {}: ", count + 1)), "{catalogue}");
+            let named = (0..count).filter(|number| catalogue.contains(&format!("guide_number_{number}")));
+            assert!(named.count() >= count.min(22), "each has its name there, as long as there is room");
+            let found = domain.search("fill a form in a PDF");
+            assert_eq!(found[0].name, "instructions.pdf_forms", "{count}");
+            assert!(found.len() <= 10);
+        }
+    }
+
+    #[test]
+    fn only_owners_run_what_gets_their_keys() {
+        let mut all = numbered(1, "x");
+        let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k"))]);
+        all.env.insert("pdf_forms".to_owned(), env);
+        let skills = all.domain().unwrap().skills;
+        let owners = skills.iter().filter(|skill| skill.is_owners());
+        let owners: Vec<&str> = owners.map(|skill| skill.name.as_str()).collect();
+        assert_eq!(owners, ["instructions.pdf_forms_run"]);
+    }
 }

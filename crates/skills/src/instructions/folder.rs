@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::head::{self, Head};
-use super::scan::{Suspicion, scan};
+use super::scan::{Suspicion, closed, scan};
 
 /// The file that makes a folder a set of instructions.
 const FILE: &str = "SKILL.md";
@@ -29,8 +29,6 @@ pub struct Folder {
     pub body: String,
     /// Its files by their paths, sorted.
     pub files: Vec<File>,
-    /// Findings that a person should see.
-    pub suspicions: Vec<Suspicion>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +41,17 @@ pub struct File {
 }
 
 impl File {
-    /// Whether it can be run: it says so itself, or we know what runs it.
+    /// Whether it can be run: we know what runs it, or it's a program. Any file may be marked as one by mistake.
     pub fn is_script(&self) -> bool {
-        self.path.starts_with("scripts/") && (self.is_executable || interpreter(&self.path).is_some())
+        let is_program = self.path.starts_with("scripts/") || self.bytes.starts_with(b"\x7fELF");
+        !self.interpreter().is_empty() || self.is_executable && is_program
+    }
+
+    /// The words that run it: what its `#!` line names, if that is here, else what its ending says. None: it runs itself.
+    pub(super) fn interpreter(&self) -> Vec<&str> {
+        let (named, usual) = (shebang(&self.bytes), by_ending(&self.path));
+        let is_here = named.first().is_some_and(|program| adjutant_sandbox::find(program).is_some());
+        if is_here || usual.is_empty() { named } else { usual.to_vec() }
     }
 
     pub(super) fn mode(&self) -> u32 {
@@ -53,41 +59,64 @@ impl File {
     }
 }
 
+/// The words of a `#!` line, without `env` and its options.
+fn shebang(bytes: &[u8]) -> Vec<&str> {
+    let line = bytes.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next());
+    let line = line.and_then(|line| str::from_utf8(line).ok()).unwrap_or_default();
+    let mut words = line.split_whitespace().peekable();
+    if words.next_if(|program| program.ends_with("/env")).is_some() {
+        while words.next_if(|word| word.starts_with('-') || word.contains('=')).is_some() {}
+    }
+    let Some(program) = words.next() else { return Vec::new() };
+    // `/bin/bash` may be elsewhere here.
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let program = if adjutant_sandbox::find(program).is_some() { program } else { name };
+    std::iter::once(program).chain(words).collect()
+}
+
 /// The interpreter for a file of this name.
-pub(super) fn interpreter(path: &str) -> Option<&'static str> {
-    match path.rsplit_once('.')?.1 {
-        "py" => Some("python3"),
-        "sh" => Some("sh"),
-        "bash" => Some("bash"),
-        "js" | "mjs" => Some("node"),
-        _ => None,
+fn by_ending(path: &str) -> &'static [&'static str] {
+    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "py" => &["python3"],
+        "sh" => &["sh"],
+        "bash" => &["bash"],
+        // From version 22.18 on it leaves types out.
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => &["node"],
+        _ => &[],
     }
 }
 
-/// The folders at a path: itself, or those in it, at most two levels down.
+/// The folders at a path: itself, or those in it.
 pub fn find(path: &Path) -> Result<Vec<PathBuf>, String> {
     let own = if path.is_file() { path.parent().map(Path::to_path_buf) } else { Some(path.to_path_buf()) };
     let own = own.unwrap_or_default();
     if own.join(FILE).is_file() {
         return Ok(vec![own]);
     }
-    let inner = |folder: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        let mut folders: Vec<PathBuf> = entries
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .map(|entry| entry.path())
-            .collect();
-        folders.sort();
-        folders
-    };
-    let all: Vec<PathBuf> =
-        inner(&own).into_iter().flat_map(|folder| [vec![folder.clone()], inner(&folder)].concat()).collect();
-    let found: Vec<PathBuf> = all.into_iter().filter(|folder| folder.join(FILE).is_file()).collect();
+    let mut found = Vec::new();
+    find_below(&own, 0, &mut found);
     if found.is_empty() { Err(format!("there is no {FILE} in {}", path.display())) } else { Ok(found) }
 }
 
+fn find_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    // Neither version control's data nor installed packages are somebody's instructions.
+    folders.retain(|folder| !folder.ends_with(".git") && !folder.ends_with("node_modules"));
+    for folder in folders {
+        if folder.join(FILE).is_file() {
+            found.push(folder.clone());
+        }
+        if depth < DEEPEST {
+            find_below(&folder, depth + 1, found);
+        }
+    }
+}
+
 impl Folder {
-    /// Reads a folder and looks through it.
+    /// Reads a folder.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut files = Vec::new();
         collect(path, "", 0, &mut files)?;
@@ -108,12 +137,16 @@ impl Folder {
         let name = word(head.name.as_deref().or(folder.as_deref()).unwrap_or_default())
             .ok_or("neither its name nor its folder's has a letter")?;
         let body = body.trim().to_owned();
-        let suspicions = files
-            .iter()
-            .filter_map(|file| Some((file, str::from_utf8(&file.bytes).ok()?)))
-            .flat_map(|(file, text)| scan(&file.path, text))
-            .collect();
-        Ok(Self { name, head, body, files, suspicions })
+        Ok(Self { name, head, body, files })
+    }
+
+    /// Findings that a person should see.
+    pub fn suspicions(&self) -> Vec<Suspicion> {
+        let of_file = |file: &File| match str::from_utf8(&file.bytes) {
+            Ok(text) => scan(&file.path, text),
+            Err(_) => closed(&file.path, &file.bytes).into_iter().collect(),
+        };
+        self.files.iter().flat_map(of_file).collect()
     }
 
     /// The same for the same files alone.
@@ -232,6 +265,7 @@ mod tests {
         write(&folder, "skills/Sums/SKILL.md", "---\ndescription: x\nallowed-tools: Read\n---\n");
         write(&folder, "skills/Sums/scripts/add.sh", "echo 1");
         write(&folder, "other/readme.md", "");
+        write(&folder, "other/node_modules/a/SKILL.md", "---\nname: no\ndescription: x\n---\n");
         let found = find(folder.path()).unwrap();
         let read: Vec<Folder> = found.iter().map(|path| Folder::read(path).unwrap()).collect();
         let names: Vec<(&str, Vec<&str>)> =
@@ -239,6 +273,45 @@ mod tests {
         assert_eq!(names, [("sums", vec![]), ("pdf_forms", vec!["scripts/fill.py"])], "no shell, no scripts");
         assert_eq!(find(&found[0]).unwrap(), [found[0].clone()]);
         assert!(find(&folder.path().join("other")).is_err());
+        write(&folder, "z/.claude/skills/a/b/c/SKILL.md", "---\nname: deep\ndescription: x\n---\n");
+        let found = find(folder.path()).unwrap();
+        assert!(found[2].ends_with("a/b/c") && found.len() == 3, "{found:?}");
+    }
+
+    #[test]
+    fn code_is_a_script_wherever_it_is_and_runs_as_it_says() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "SKILL.md", "---\nname: a\ndescription: x\n---\n");
+        for (path, text) in [
+            ("a.sh", "echo"),
+            ("b.sh", "#!/usr/bin/env -S sh -e\r\necho"),
+            ("c.sh", "#!/opt/nowhere/sh -x\n"),
+            ("d.py", "#!/usr/bin/env no-such-python\n"),
+            ("e.ts", "const a: number = 1;"),
+            ("lib/f", "#!/bin/sh\n"),
+            ("notes.md", "# Notes"),
+            ("scripts/g", "text"),
+        ] {
+            write(&folder, path, text);
+        }
+        for path in ["notes.md", "scripts/g"] {
+            let path = folder.path().join(path);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        let read = Folder::read(folder.path()).unwrap();
+        assert_eq!(read.scripts(), ["a.sh", "b.sh", "c.sh", "d.py", "e.ts", "lib/f", "scripts/g"]);
+        let runs = |path: &str| read.files.iter().find(|file| file.path == path).unwrap().interpreter();
+        for (path, words) in [
+            ("a.sh", vec!["sh"]),
+            ("b.sh", vec!["sh", "-e"]),
+            ("c.sh", vec!["sh", "-x"]),
+            ("d.py", vec!["python3"]),
+            ("e.ts", vec!["node"]),
+            ("lib/f", vec!["/bin/sh"]),
+            ("scripts/g", vec![]),
+        ] {
+            assert_eq!(runs(path), words, "{path}");
+        }
     }
 
     #[test]

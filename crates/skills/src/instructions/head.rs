@@ -20,6 +20,8 @@ pub struct Head {
     pub compatibility: Option<String>,
     /// The tools that it wants to be allowed; none if it says nothing of tools.
     pub(crate) allowed_tools: Option<Vec<String>>,
+    /// The environment variables that its scripts need.
+    pub variables: Vec<String>,
 }
 
 /// Reads the head, and returns it with the text behind it.
@@ -34,14 +36,38 @@ pub(crate) fn read(text: &str) -> Result<(Head, &str), String> {
     let description = word(&["description"]).ok_or("its head has no `description`")?;
     let allowed = ["allowed-tools", "allowed_tools", "allowedTools"];
     let allowed_tools = allowed.iter().find_map(|name| field(&table, name)).map(tools);
+    let mut variables = variables(&Value::Object(table.clone()), false);
+    variables.sort();
+    variables.dedup();
     let head = Head {
         name: word(&["name"]),
         description,
         license: word(&["license", "licence"]),
         compatibility: word(&["compatibility"]),
         allowed_tools,
+        variables,
     };
     Ok((head, body))
+}
+
+/// The names that stand under `env`: at the top, or in the metadata of a registry, as words, a list or a table.
+fn variables(value: &Value, is_env: bool) -> Vec<String> {
+    let is_of_name = |byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_');
+    let is_name = |word: &&str| !word.is_empty() && word.bytes().all(is_of_name);
+    let names =
+        |text: &str| -> Vec<String> { text.split([',', ' ']).filter(is_name).map(str::to_owned).collect() };
+    match value {
+        Value::String(text) if is_env => names(text),
+        Value::Array(items) => items.iter().flat_map(|item| variables(item, is_env)).collect(),
+        Value::Object(fields) => {
+            let of_field = |(key, value): (&String, &Value)| {
+                let own = if is_env { names(key) } else { Vec::new() };
+                [own, variables(value, key == "env" || is_env && key == "name")].concat()
+            };
+            fields.iter().flat_map(of_field).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The lines between the first two `---`, and the rest. Blank lines may stand before, and the first `---` may be missing
@@ -242,6 +268,21 @@ mod tests {
         assert_eq!(read("---\nname: a\ndescription: x\n---\nBody\n").unwrap().1, "Body\n");
         let open = "name: a\ndescription: open\n\n# Body\n\n---\n\nMore";
         assert_eq!(read(open).unwrap().1, "\n# Body\n\n---\n\nMore", "a rule in the text ends no head");
+    }
+
+    #[test]
+    fn the_variables_are_found_where_archives_put_them() {
+        for (head, variables) in [
+            ("env: [B_KEY, A_KEY]", &["A_KEY", "B_KEY"][..]),
+            ("env: A_KEY, _X9", &["A_KEY", "_X9"]),
+            ("env:\n  - name: A_KEY\n    required: true", &["A_KEY"]),
+            ("env:\n  A_KEY: to call the service", &["A_KEY"]),
+            ("metadata: {\"hub\": {\"requires\": {\"bins\": [\"X\"], \"env\": [\"A_KEY\"]}}}", &["A_KEY"]),
+            ("compatibility: NEEDS env A_KEY", &[]),
+        ] {
+            let (head, _) = read(&format!("---\nname: a\ndescription: x\n{head}\n---\n")).unwrap();
+            assert_eq!(head.variables, variables, "{head:?}");
+        }
     }
 
     #[test]

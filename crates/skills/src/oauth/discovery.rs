@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use adjutant_types::invisible_chars::line;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use reqwest::{StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,11 @@ use crate::{ErrorKind, SkillError};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The most scopes that are asked for.
 const MAX_SCOPES: usize = 50;
+/// Basic authentication, as services call it.
+const BASIC: &str = "client_secret_basic";
+/// The revisions of the protocol that servers are asked in.
+const OLDER: &str = "2025-11-25";
+const NEWER: &str = "2026-07-28";
 
 /// Where to log in at a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub(super) struct Found {
     pub(super) scopes: Vec<String>,
     /// Whether the service names itself where it sends the browser back.
     pub(super) names_itself: bool,
+    /// How clients may show who they are; empty if the service doesn't say.
+    auth_methods: Vec<String>,
     /// Whether nobody has described it, so that its addresses are only the usual ones.
     is_usual: bool,
 }
@@ -61,6 +68,8 @@ struct Issuer {
     #[serde(default)]
     code_challenge_methods_supported: Vec<String>,
     #[serde(default)]
+    token_endpoint_auth_methods_supported: Vec<String>,
+    #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
 
@@ -70,6 +79,29 @@ pub(super) struct Registered {
     pub(super) client_id: String,
     #[serde(default)]
     pub(super) client_secret: Option<String>,
+    /// How we show who we are, if the service has said so.
+    #[serde(default)]
+    pub(super) token_endpoint_auth_method: Option<String>,
+}
+
+impl Found {
+    /// Whether we show who we are by HTTP's basic authentication, which is the usual way (RFC 8414), or in the form.
+    pub(super) fn takes_basic(&self, registered: &Registered) -> bool {
+        match &registered.token_endpoint_auth_method {
+            Some(method) => method == BASIC,
+            None => self.auth_methods.is_empty() || self.takes(BASIC),
+        }
+    }
+
+    /// How we register: without a password where that is allowed.
+    fn auth_method(&self) -> &'static str {
+        let ours = ["none", BASIC, "client_secret_post"];
+        ours.into_iter().find(|method| self.takes(method)).unwrap_or("none")
+    }
+
+    fn takes(&self, method: &str) -> bool {
+        self.auth_methods.iter().any(|taken| taken == method)
+    }
 }
 
 /// Asks a server, by its name in the configuration and its address, how to log in there.
@@ -85,10 +117,11 @@ impl<'a> Discovery<'a> {
         Ok(Self { http, name, server: Url::parse(server).map_err(wrong)? })
     }
 
-    /// Where to log in.
-    pub(super) async fn find(&self) -> Result<Found, SkillError> {
-        let challenge = self.challenge().await?;
-        let (resource, service) = match self.resource(challenge.as_deref()).await? {
+    /// Where to log in. `refused` is the challenge of a call that the server has refused.
+    pub(super) async fn find(&self, refused: Option<&str>) -> Result<Found, SkillError> {
+        let (status, challenge) = self.probe().await?;
+        let challenge = challenge.as_deref();
+        let (resource, service) = match self.resource(challenge.or(refused)).await? {
             Some(resource) => {
                 let issuer = resource.authorization_servers.first();
                 let issuer = issuer.ok_or_else(|| self.refused("doesn't say where to log in"))?;
@@ -100,14 +133,20 @@ impl<'a> Discovery<'a> {
                 };
                 (resource, Some(service))
             }
+            None if status != StatusCode::UNAUTHORIZED && refused.is_none() => {
+                let (name, status) = (self.name, status.as_u16());
+                let message = format!("the MCP server {name} doesn't ask for a login (it answered {status})");
+                return Err(SkillError::params(message));
+            }
             None => (self.itself(), self.issuer(&self.origin()).await?),
         };
         let is_usual = service.is_none();
         let service = service.unwrap_or_else(|| self.usual());
-        let asked = challenge.as_deref().and_then(|challenge| parameter(challenge, "scope"));
-        let scopes = match asked {
-            Some(scopes) => scopes.split_whitespace().map(str::to_owned).collect(),
-            None => resource.scopes_supported,
+        let asked = [refused, challenge].into_iter().flatten().filter_map(|it| parameter(it, "scope"));
+        let asked = asked.collect::<Vec<_>>().join(" ");
+        let scopes = match asked.is_empty() {
+            true => resource.scopes_supported,
+            false => asked.split_whitespace().map(str::to_owned).collect(),
         };
         Ok(Found {
             issuer: service.issuer,
@@ -117,6 +156,7 @@ impl<'a> Discovery<'a> {
             resource: resource.resource,
             scopes: scopes.into_iter().take(MAX_SCOPES).collect(),
             names_itself: service.authorization_response_iss_parameter_supported,
+            auth_methods: service.token_endpoint_auth_methods_supported,
             is_usual,
         })
     }
@@ -146,6 +186,7 @@ impl<'a> Discovery<'a> {
             token_endpoint: format!("{issuer}/token"),
             registration_endpoint: Some(format!("{issuer}/register")),
             code_challenge_methods_supported: Vec::new(),
+            token_endpoint_auth_methods_supported: Vec::new(),
             authorization_response_iss_parameter_supported: false,
             issuer,
         }
@@ -165,8 +206,8 @@ impl<'a> Discovery<'a> {
         let url = self.allowed(address)?;
         let body = json!({
             "client_name": "Adjutant", "redirect_uris": [redirect.as_str()], "response_types": ["code"],
-            "grant_types": ["authorization_code", "refresh_token"], "token_endpoint_auth_method": "none",
-            "scope": found.scopes.join(" "),
+            "grant_types": ["authorization_code", "refresh_token"], "application_type": "native",
+            "token_endpoint_auth_method": found.auth_method(), "scope": found.scopes.join(" "),
         });
         let client = self.client(&url)?;
         let request = client.post(url.clone()).timeout(PATIENCE).header(CONTENT_TYPE, "application/json");
@@ -192,28 +233,33 @@ impl<'a> Discovery<'a> {
         })
     }
 
-    /// The server's challenge to a client that isn't logged in.
-    async fn challenge(&self) -> Result<Option<String>, SkillError> {
-        let about = json!({"name": "adjutant", "version": env!("CARGO_PKG_VERSION")});
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+    /// How the server answers a client that isn't logged in. It may greet anybody, and want a login for what comes next.
+    async fn probe(&self) -> Result<(StatusCode, Option<String>), SkillError> {
         let client = self.client(&self.server)?;
-        let request = client.post(self.server.clone()).timeout(PATIENCE).body(hello.to_string());
-        let request = request.header(CONTENT_TYPE, "application/json");
-        let response = request.header(ACCEPT, "application/json, text/event-stream").send().await;
-        let response = response.map_err(|error| lost(&error, host(&self.server), false))?;
-        if response.status() != StatusCode::UNAUTHORIZED {
-            let message = format!(
-                "the MCP server {} doesn't ask for a login (it answered {})",
-                self.name,
-                response.status().as_u16()
-            );
-            return Err(SkillError::params(message));
+        let about = json!({"name": "adjutant", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": OLDER, "capabilities": {}, "clientInfo": about});
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": NEWER,
+            "io.modelcontextprotocol/clientInfo": about, "io.modelcontextprotocol/clientCapabilities": {}});
+        let (mut status, mut headers) = (StatusCode::OK, HeaderMap::new());
+        for (method, params) in [("initialize", hello), ("tools/list", json!({"_meta": meta}))] {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            let request = client.post(self.server.clone()).timeout(PATIENCE).headers(headers.clone());
+            let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+            let response = request.header(ACCEPT, "application/json, text/event-stream").send().await;
+            let response = response.map_err(|error| lost(&error, host(&self.server), false))?;
+            status = response.status();
+            if status == StatusCode::UNAUTHORIZED {
+                return Ok((status, bearer(response.headers())));
+            }
+            // A server of the newer revision knows no greeting.
+            let revision = if status.is_success() { OLDER } else { NEWER };
+            headers.insert("mcp-protocol-version", HeaderValue::from_static(revision));
+            headers.insert("mcp-method", HeaderValue::from_static("tools/list"));
+            if let Some(session) = response.headers().get("mcp-session-id") {
+                headers.insert("mcp-session-id", session.clone());
+            }
         }
-        let headers = response.headers().get_all(WWW_AUTHENTICATE).iter();
-        let mut challenges = headers.filter_map(|header| header.to_str().ok());
-        let bearer = challenges.find(|challenge| challenge.to_ascii_lowercase().starts_with("bearer"));
-        Ok(bearer.map(str::to_owned))
+        Ok((status, None))
     }
 
     /// The server's description of itself: at the address in its answer, else at the standard addresses. None if the
@@ -230,7 +276,13 @@ impl<'a> Discovery<'a> {
                 }
                 vec![url]
             }
-            None => well_known(&self.server, &["oauth-protected-resource"]),
+            None => {
+                let path = self.server.path().trim_end_matches('/');
+                let candidate = |path| well_known(&self.server, "oauth-protected-resource", path);
+                let mut candidates = vec![candidate(path), candidate("")];
+                candidates.dedup();
+                candidates
+            }
         };
         let Some(resource) = self.first::<Resource>(candidates).await? else {
             return if is_named { Err(self.refused("doesn't say how to log in")) } else { Ok(None) };
@@ -250,11 +302,12 @@ impl<'a> Discovery<'a> {
     /// A login service's description of itself, if it has one.
     async fn issuer(&self, written: &str) -> Result<Option<Issuer>, SkillError> {
         let url = self.allowed(written)?;
-        let mut candidates = well_known(&url, &["oauth-authorization-server", "openid-configuration"]);
-        if url.path() != "/" {
+        let path = url.path().trim_end_matches('/');
+        let names = ["oauth-authorization-server", "openid-configuration"];
+        let mut candidates = Vec::from(names.map(|name| well_known(&url, name, path)));
+        if !path.is_empty() {
             let mut candidate = url.clone();
-            candidate
-                .set_path(&format!("{}/.well-known/openid-configuration", url.path().trim_end_matches('/')));
+            candidate.set_path(&format!("{path}/.well-known/openid-configuration"));
             candidates.push(candidate);
         }
         let Some(issuer) = self.first::<Issuer>(candidates).await? else { return Ok(None) };
@@ -324,18 +377,19 @@ impl<'a> Discovery<'a> {
     }
 }
 
-/// The well-known addresses of a description, with the path behind them and without.
-fn well_known(url: &Url, names: &[&str]) -> Vec<Url> {
-    let path = url.path().trim_end_matches('/');
-    let paths = if path.is_empty() { vec![""] } else { vec![path, ""] };
-    let candidate = |name: &str, path: &str| {
-        let mut candidate = url.clone();
-        candidate.set_path(&format!("/.well-known/{name}{path}"));
-        candidate.set_query(None);
-        candidate.set_fragment(None);
-        candidate
-    };
-    paths.into_iter().flat_map(|path| names.iter().map(move |name| candidate(name, path))).collect()
+/// The well-known address of a description, with this path behind it.
+fn well_known(url: &Url, name: &str, path: &str) -> Url {
+    let mut candidate = url.clone();
+    candidate.set_path(&format!("/.well-known/{name}{path}"));
+    candidate.set_query(None);
+    candidate.set_fragment(None);
+    candidate
+}
+
+/// The challenge that asks for a token.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let mut challenges = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|header| header.to_str().ok());
+    challenges.find(|challenge| challenge.to_ascii_lowercase().starts_with("bearer")).map(str::to_owned)
 }
 
 /// A parameter of a challenge, such as `scope="a b"`.
@@ -370,9 +424,41 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_looked_for_with_the_path_first() {
+    fn a_description_is_looked_for_behind_a_path() {
         let url = Url::parse("https://a.example/mcp/v1?x=1").unwrap();
-        let urls: Vec<String> = well_known(&url, &["b"]).iter().map(Url::to_string).collect();
-        assert_eq!(urls, ["https://a.example/.well-known/b/mcp/v1", "https://a.example/.well-known/b"]);
+        assert_eq!(well_known(&url, "b", "/mcp/v1").as_str(), "https://a.example/.well-known/b/mcp/v1");
+        assert_eq!(well_known(&url, "b", "").as_str(), "https://a.example/.well-known/b");
+    }
+
+    #[test]
+    fn we_show_who_we_are_as_the_service_takes_it() {
+        let found = |methods: &[&str]| Found {
+            issuer: String::new(),
+            auth_url: String::new(),
+            token_url: String::new(),
+            registration_url: None,
+            resource: String::new(),
+            scopes: Vec::new(),
+            names_itself: false,
+            auth_methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+            is_usual: false,
+        };
+        for (methods, registers, is_basic) in [
+            (&[][..], "none", true),
+            (&["client_secret_post", "client_secret_basic"][..], "client_secret_basic", true),
+            (&["client_secret_post"][..], "client_secret_post", false),
+            (&["none", "client_secret_post"][..], "none", false),
+        ] {
+            let found = found(methods);
+            let registered = |method: Option<&str>| Registered {
+                client_id: "a".into(),
+                client_secret: None,
+                token_endpoint_auth_method: method.map(str::to_owned),
+            };
+            assert_eq!(found.auth_method(), registers, "{methods:?}");
+            assert_eq!(found.takes_basic(&registered(None)), is_basic, "{methods:?}");
+            assert!(found.takes_basic(&registered(Some(BASIC))));
+            assert!(!found.takes_basic(&registered(Some("client_secret_post"))));
+        }
     }
 }

@@ -11,6 +11,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::Deserialize;
 
 use super::Login;
+use super::server::Service;
 use crate::handlers::http::{lost, read};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, SkillError};
@@ -81,7 +82,7 @@ impl Login {
         };
         let resource = ("resource", service.resource.as_str());
         let form: Vec<(&str, &str)> = form.iter().copied().chain([resource]).collect();
-        ask_near(&self.http, &self.config, section, (address, Some(service.host())), &form).await
+        ask_near(&self.http, &self.config, section, (address, Some(service)), &form).await
     }
 }
 
@@ -96,12 +97,12 @@ pub(crate) async fn ask(
     ask_near(http, config, section, (address, None), form).await
 }
 
-/// Asks an endpoint. It may be in a private network if the owner chose it, or the host that named it.
+/// Asks an endpoint. It may be in a private network if the owner chose it, or the server whose service it is.
 async fn ask_near(
     http: &HttpClient,
     config: &OAuthConfig,
     section: &str,
-    (address, named_by): (&str, Option<String>),
+    (address, service): (&str, Option<&Service>),
     form: &[(&str, &str)],
 ) -> Result<EndpointResponse, SkillError> {
     let wrong = |error: &dyn std::fmt::Display| {
@@ -109,15 +110,29 @@ async fn ask_near(
     };
     let url = Url::parse(address).map_err(|error| wrong(&error))?;
     let mut fields = Url::parse("http://form/").map_err(|error| wrong(&error))?;
-    fields.query_pairs_mut().extend_pairs(form).extend_pairs(ourselves(config));
+    let encoded = |text: &str| {
+        let mut field = fields.clone();
+        field.query_pairs_mut().append_key_only(text);
+        field.query().unwrap_or_default().to_owned()
+    };
+    let secret = config.client_secret.as_ref();
+    let secret = secret.filter(|_| service.is_some_and(|service| service.takes_basic));
+    let basic = secret.map(|secret| (encoded(&config.client_id), encoded(secret.expose())));
+    fields.query_pairs_mut().extend_pairs(form);
+    if basic.is_none() {
+        fields.query_pairs_mut().extend_pairs(ourselves(config));
+    }
     let host = host(&url).to_owned();
-    let client = http.for_url(&url, &[named_by.unwrap_or_else(|| host.clone())])?;
-    let request = client
+    let client = http.for_url(&url, &[service.map_or_else(|| host.clone(), Service::host)])?;
+    let mut request = client
         .post(url)
         .timeout(PATIENCE)
         .header(ACCEPT, "application/json")
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(fields.query().unwrap_or_default().to_owned());
+    if let Some((id, secret)) = basic {
+        request = request.basic_auth(id, Some(secret));
+    }
     let response = request.send().await.map_err(|error| lost(&error, &host, false))?;
     let status = response.status();
     let (text, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;

@@ -168,6 +168,14 @@ impl OAuth {
         }
     }
 
+    /// Notes what an MCP server wanted when it refused a call.
+    pub async fn note_challenge(&self, server: &str, challenge: &str) {
+        let Some(login) = self.servers.get(server) else { return };
+        if let Err(error) = login.note_challenge(challenge).await {
+            tracing::warn!(%error, server, "what a server wants of a login isn't stored");
+        }
+    }
+
     /// Begins a login in a browser at an MCP server that asks for one.
     pub async fn log_in_at_server(&self, server: &str) -> Result<CodeLogin, SkillError> {
         self.server(server)?.log_in().await

@@ -257,6 +257,13 @@ pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(Out
         .map(|rows: Vec<(OutboxId, TurnId, i64)>| rows.into_iter().map(|(id, turn, _)| (id, turn)).collect())
 }
 
+/// How many messages with open questions a person has.
+pub async fn count_open_questions(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+    let sql = "SELECT count(DISTINCT outbox_id) FROM questions \
+               WHERE state = 'pending' AND person_id = $1 AND outbox_id <> ''";
+    store.count(sql, &[person.into()]).await
+}
+
 /// A message of ours.
 pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>, StoreError> {
     store.first(reply!("WHERE o.id = $1"), &[message.into()]).await

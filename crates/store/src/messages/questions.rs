@@ -127,11 +127,52 @@ fn rule(kind: &QuestionKind) -> String {
     }
 }
 
+macro_rules! columns {
+    () => {
+        "p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, p.detail, \
+         p.rule, p.delay, p.state, p.answer, p.body, p.outbox_id, p.expires_at"
+    };
+}
+
 macro_rules! select {
     ($rest:literal) => {
+        concat!("SELECT ", columns!(), " FROM questions p ", $rest)
+    };
+}
+
+/// A question that was asked and is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedRow {
+    pub question: QuestionRow,
+    /// When it was closed.
+    pub closed_at: i64,
+    /// The name of who answered; none if nobody did.
+    pub answered_by: Option<String>,
+    /// The channel of the answer.
+    pub channel: Option<String>,
+}
+
+impl FromRow<'_, AnyRow> for ClosedRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            question: QuestionRow::from_row(row)?,
+            closed_at: row.try_get("closed_at")?,
+            answered_by: row.try_get("answerer")?,
+            channel: row.try_get("channel")?,
+        })
+    }
+}
+
+macro_rules! closed {
+    ($rest:literal) => {
         concat!(
-            "SELECT p.seq, p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
-             p.detail, p.rule, p.delay, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
+            "SELECT ",
+            columns!(),
+            ", coalesce(p.answered_at, p.created_at) AS closed_at, w.name AS answerer, \
+             (SELECT c.channel FROM inbox i JOIN conversations c ON c.id = i.conversation_id \
+             WHERE i.turn_id = p.turn_id AND i.question_id = p.id AND i.person_id = p.answered_by \
+             ORDER BY i.id LIMIT 1) AS channel \
+             FROM questions p LEFT JOIN people w ON w.id = p.answered_by WHERE p.outbox_id <> '' AND ",
             $rest
         )
     };
@@ -248,6 +289,24 @@ pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>
 /// The questions of a turn, oldest first.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The closed questions of a turn, oldest first.
+pub async fn closed_in(store: &Store, turn: &TurnId) -> Result<Vec<ClosedRow>, StoreError> {
+    store.all(closed!("p.turn_id = $1 AND p.state <> 'pending' ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The latest answers to what a person was asked, since a time, the newest first.
+pub async fn answered_since(
+    store: &Store,
+    person: &PersonId,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<ClosedRow>, StoreError> {
+    let sql = closed!(
+        "p.person_id = $1 AND p.state = 'answered' AND p.answered_at >= $2 ORDER BY p.seq DESC LIMIT $3 + 0"
+    );
+    store.all(sql, &[person.into(), since.into(), limit.into()]).await
 }
 
 /// The newest question of an execution.

@@ -124,6 +124,19 @@ pub async fn came_with(store: &Store, row: &InboxRow) -> Result<bool, StoreError
     Ok(store.count(of_row, &[(&row.event).into()]).await? > 0)
 }
 
+/// The files that a person sent, the newest first.
+pub async fn of_person(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<FileRow>, StoreError> {
+    let sql = select!(
+        "WHERE a.person_id = $1 AND a.event NOT LIKE ' %' ORDER BY a.created_at DESC, a.number LIMIT $2 + 0"
+    );
+    store.all(sql, &[person.into(), limit.into()]).await
+}
+
+/// A file that this person sent.
+pub async fn of_sender(store: &Store, id: &FileId, person: &PersonId) -> Result<Option<FileRow>, StoreError> {
+    store.first(select!("WHERE a.id = $1 AND a.person_id = $2"), &[id.into(), person.into()]).await
+}
+
 /// The files of a turn's messages.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
     store

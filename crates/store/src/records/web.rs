@@ -48,16 +48,17 @@ pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreErro
     Ok(code)
 }
 
+/// Whom a code lets in.
+pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId>, StoreError> {
+    let sql = "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2";
+    let found: Option<(PersonId,)> = store.first(sql, &[digest(code).into(), store.now().into()]).await?;
+    Ok(found.map(|(person,)| person))
+}
+
 /// Begins a session for the person with this code, which then no longer works. Returns the session's secret.
 pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<String>, StoreError> {
     let (digested, now) = (digest(code), store.now());
-    let found: Option<(PersonId,)> = store
-        .first(
-            "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2",
-            &[(&digested).into(), now.into()],
-        )
-        .await?;
-    let Some((person,)) = found else { return Ok(None) };
+    let Some(person) = person_of_code(store, code).await? else { return Ok(None) };
     // Twice 80 random bits.
     let secret = format!("{}{}", store.new_id::<String>(), store.new_id::<String>());
     let browser: String = browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect();

@@ -12,6 +12,8 @@ pub struct SubProgress {
     lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
     /// The note in front of an agent's mission, by its name.
     notes: Mutex<HashMap<String, String>>,
+    /// How far an agent's call is, by its name.
+    calls: Mutex<HashMap<String, String>>,
     changed: Notify,
 }
 
@@ -54,13 +56,25 @@ impl SubProgress {
         }
     }
 
-    /// The line with its agent's note.
-    pub fn noted(&self, line: AgentProgress) -> AgentProgress {
-        let notes = self.notes.lock();
-        match notes.get(&line.agent_id) {
-            Some(note) => AgentProgress { mission: format!("{note} · {}", line.mission), ..line },
-            None => line,
+    /// Shows how far an agent's call is, until that is over.
+    pub fn call(&self, agent: &str, progress: Option<String>) {
+        let mut calls = self.calls.lock();
+        let before = match &progress {
+            Some(progress) => calls.insert(agent.to_owned(), progress.clone()),
+            None => calls.remove(agent),
+        };
+        drop(calls);
+        if before != progress {
+            self.changed.notify_one();
         }
+    }
+
+    /// The line with its agent's note, and with how far its call is.
+    pub fn noted(&self, line: AgentProgress) -> AgentProgress {
+        let (notes, calls) = (self.notes.lock(), self.calls.lock());
+        let before = [notes.get(&line.agent_id), calls.get(&line.agent_id)].into_iter().flatten();
+        let mission = before.chain([&line.mission]).map(String::as_str).collect::<Vec<_>>().join(" · ");
+        AgentProgress { mission, ..line }
     }
 
     /// The lines below an agent.

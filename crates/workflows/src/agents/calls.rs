@@ -146,6 +146,7 @@ impl AgentRun<'_> {
     ) -> Call<'c> {
         Call {
             agent: &self.row.id,
+            agent_name: &self.job.task.agent_id,
             direct: false,
             place: (call.n, call.idx),
             grant,

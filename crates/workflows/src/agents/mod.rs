@@ -168,6 +168,7 @@ impl Agents {
         let grant = self.grant_now(ctx, registry, task).await?;
         let call = Call {
             agent: &row.id,
+            agent_name: &task.agent_id,
             direct: true,
             place: (0, 0),
             grant: &grant,

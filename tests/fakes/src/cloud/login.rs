@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -13,6 +13,9 @@ use super::{Answer, Asked, pairs};
 pub const CLIENT: &str = "client-1";
 /// The client's password.
 pub const SECRET: &str = "cl13nt-s3cret";
+
+/// The password of clients that register.
+const PASSWORD: &str = "p4ss/+word";
 
 /// The logins.
 #[derive(Default)]
@@ -43,6 +46,10 @@ pub struct Logins {
     pub issuer: Option<String>,
     /// Whether it protects codes that are on their way.
     pub is_unprotected: bool,
+    /// Whether clients that register get a password, and show it by basic authentication alone.
+    pub takes_basic: bool,
+    /// The scopes that each login asked for.
+    pub asked: Vec<String>,
     /// The clients that have registered: their name and where the browser may be sent.
     pub clients: Vec<(String, String)>,
     /// Every token and code that was ever given out.
@@ -102,6 +109,7 @@ impl Logins {
                 let form = pairs(&asked.text());
                 let field = |key: &str| form.get(key).map_or("", String::as_str).to_owned();
                 let is_known = match &self.resource {
+                    Some(_) if self.takes_basic => self.is_basic(asked) && !form.contains_key("client_id"),
                     Some(_) => self.clients.iter().any(|(id, _)| *id == field("client_id")),
                     None => {
                         (field("client_id"), field("client_secret")) == (CLIENT.to_owned(), SECRET.to_owned())
@@ -158,6 +166,7 @@ impl Logins {
         } else {
             let code = self.give("code");
             let challenge = asked.query("code_challenge").to_owned();
+            self.asked.push(asked.query("scope").to_owned());
             let grant = self.grant(asked.query("scope"));
             self.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone(), grant });
             format!("{redirect}?code={code}&state={state}")
@@ -171,10 +180,22 @@ impl Logins {
     fn described(&self, asked: &Asked) -> Value {
         let origin = format!("http://{}", asked.header("host"));
         let methods = if self.is_unprotected { json!(["plain"]) } else { json!(["plain", "S256"]) };
-        json!({
+        let mut described = json!({
             "issuer": self.issuer.as_ref().unwrap_or(&origin), "authorization_endpoint": format!("{origin}/authorize"),
             "token_endpoint": format!("{origin}/token"), "registration_endpoint": format!("{origin}/register"),
             "code_challenge_methods_supported": methods, "authorization_response_iss_parameter_supported": true,
+        });
+        if self.takes_basic {
+            described["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
+        }
+        described
+    }
+
+    /// Whether a client shows who it is in the head of its request. What isn't plain in a password is encoded there.
+    fn is_basic(&self, asked: &Asked) -> bool {
+        self.clients.iter().any(|(id, _)| {
+            let shown = STANDARD.encode(format!("{id}:{}", PASSWORD.replace('/', "%2F").replace('+', "%2B")));
+            asked.header("authorization") == format!("Basic {shown}")
         })
     }
 
@@ -186,15 +207,24 @@ impl Logins {
             "response_types",
             "grant_types",
             "token_endpoint_auth_method",
+            "application_type",
             "scope",
         ])?;
         let redirect = client["redirect_uris"][0].as_str().unwrap_or_default().to_owned();
-        if client["token_endpoint_auth_method"] != "none" || !redirect.starts_with("http://127.0.0.1:") {
+        let method = if self.takes_basic { "client_secret_basic" } else { "none" };
+        if client["token_endpoint_auth_method"] != method
+            || client["application_type"] != "native"
+            || !redirect.starts_with("http://127.0.0.1:")
+        {
             return Err("a client that no service takes".to_owned());
         }
         let id = format!("registered-{}", self.clients.len());
         self.clients.push((id.clone(), redirect));
-        Ok(Answer::json(201, &json!({"client_id": id})))
+        let mut registered = json!({"client_id": id});
+        if self.takes_basic {
+            registered["client_secret"] = PASSWORD.into();
+        }
+        Ok(Answer::json(201, &registered))
     }
 
     fn token(&mut self, field: &dyn Fn(&str) -> String) -> Answer {

@@ -1,10 +1,13 @@
 //! Searching the web by an engine of the owner's choice. What it finds is text from outside.
 
+use std::time::Duration;
+
+use adjutant_chat::Finding;
 use adjutant_config::{SearchConfig, SearchKind};
 use adjutant_l10n::web;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromConfig, Own, ours};
-use reqwest::header::ACCEPT;
+use reqwest::header::{ACCEPT, LOCATION};
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
@@ -17,6 +20,8 @@ const MAX: usize = 10;
 /// The longest title and excerpt, in characters.
 const TITLE: usize = 120;
 const EXCERPT: usize = 300;
+/// How long a check waits for the engine.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A result.
 struct Hit {
@@ -42,16 +47,52 @@ pub(super) async fn search(
     let (status, headers) = (response.status(), response.headers().clone());
     let (body, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;
     if !status.is_success() {
-        if engine.kind == SearchKind::Searxng && status.as_u16() == 403 {
-            let message = ours!(web::searxng_without_json, FromConfig(&host));
-            return Err(SkillError::new(ErrorKind::Permission, message));
-        }
-        return Err(failed(status, &headers, &host, "", false));
+        let address = headers.get(LOCATION).and_then(|address| address.to_str().ok()).unwrap_or_default();
+        return Err(match (engine.kind, status.as_u16()) {
+            (SearchKind::Searxng, 403) => {
+                let message = ours!(web::searxng_without_json, FromConfig(&host));
+                SkillError::new(ErrorKind::Permission, message)
+            }
+            (SearchKind::Brave | SearchKind::Tavily, 401 | 403) => {
+                SkillError::new(ErrorKind::Auth, ours!(web::search_key_rejected, FromConfig(&host)))
+            }
+            (_, 300..=399) => {
+                SkillError::tool(ours!(web::search_redirects, FromConfig(&host), line(address, EXCERPT)))
+            }
+            _ => failed(status, &headers, &host, "", false),
+        });
     }
     let answer: Value = serde_json::from_str(&body)
         .map_err(|_| SkillError::tool(ours!(web::search_without_json, FromConfig(&host))))?;
     let hits = hits(engine.kind, &answer, limit);
-    Ok(output(query, &hits))
+    let silent = silent(&answer);
+    match hits.is_empty() && !silent.is_empty() {
+        true => Err(SkillError::tool(ours!(web::engines_silent, FromConfig(&host), silent))),
+        false => Ok(output(query, &hits)),
+    }
+}
+
+/// The engines behind a SearXNG that didn't answer, and why.
+fn silent(answer: &Value) -> String {
+    let engines = answer["unresponsive_engines"].as_array().into_iter().flatten();
+    let engine = |engine: &Value| match (engine[0].as_str()?, engine[1].as_str()) {
+        (name, Some(why)) => Some(format!("{name} ({why})")),
+        (name, None) => Some(name.to_owned()),
+    };
+    line(&engines.filter_map(engine).collect::<Vec<_>>().join(", "), EXCERPT)
+}
+
+/// Asks the engine for something that everybody finds.
+pub(in crate::builtin) async fn check(engine: &SearchConfig, client: &HttpClient) -> Finding {
+    let fix = "correct `search` under [web], or what its engine asks";
+    let Ok(found) = tokio::time::timeout(PATIENCE, search(engine, "weather", 1, client)).await else {
+        return Finding::error("the search engine didn't answer in 10 s", fix);
+    };
+    match found {
+        Ok(output) if output.ours => Finding::warning("the search engine finds nothing", fix),
+        Ok(_) => Finding::ok("the search engine answers"),
+        Err(error) => Finding::error(error.message.whole(), fix),
+    }
 }
 
 fn request(
@@ -212,7 +253,32 @@ mod tests {
         );
         let (page, _) = found(SearchKind::Searxng, "200 OK", "<html>").await;
         assert!(page.unwrap_err().to_string().ends_with("didn't answer with JSON"));
+    }
+
+    #[tokio::test]
+    async fn an_error_names_the_key_that_is_there() {
         let (auth, _) = found(SearchKind::Brave, "401 Unauthorized", "").await;
-        assert_eq!(auth.unwrap_err().kind, ErrorKind::Auth);
+        let auth = auth.unwrap_err();
+        assert_eq!(auth.kind, ErrorKind::Auth);
+        insta::assert_snapshot!(auth, @"my search engine on 127.0.0.1 rejects its key: correct `key` of `search` under [web]");
+        let (moved, _) = found(SearchKind::Searxng, "301 Moved\r\nLocation: https://s.example/", "").await;
+        insta::assert_snapshot!(moved.unwrap_err(), @"my search engine on 127.0.0.1 redirects to https://s.example/: if that's right, make it the `url` of `search` under [web]");
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_got_no_answer_has_not_found_nothing() {
+        let silent = r#""unresponsive_engines": [["google", "timeout"], ["brave", "too many requests"]]"#;
+        let (nothing, _) =
+            found(SearchKind::Searxng, "200 OK", &format!(r#"{{"results": [], {silent}}}"#)).await;
+        let nothing = nothing.unwrap_err();
+        assert!(nothing.message.is_foreign(), "what the engine says of others is not ours");
+        insta::assert_snapshot!(nothing, @"my search engine on 127.0.0.1 got no answer from those that it asks: google (timeout), brave (too many requests)");
+        let hit = r#"{"title": "A", "url": "https://a.example/", "content": "a"}"#;
+        let (some, _) =
+            found(SearchKind::Searxng, "200 OK", &format!(r#"{{"results": [{hit}], {silent}}}"#)).await;
+        assert_eq!(some.unwrap().data["count"], 1);
+        let (none, _) =
+            found(SearchKind::Searxng, "200 OK", r#"{"results": [], "unresponsive_engines": []}"#).await;
+        assert_eq!(none.unwrap().summary, "The web search for “rust & crabs” found nothing");
     }
 }

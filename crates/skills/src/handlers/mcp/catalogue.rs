@@ -158,7 +158,7 @@ mod tests {
         let url = "https://mcp.example.org".into();
         let launch =
             McpLaunch::Url { url, headers: BTreeMap::new(), oauth: None, client: McpClient::default() };
-        McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None }
+        McpConfig::new(launch)
     }
 
     fn pin(server: &str, tool: &str) -> PinRow {

@@ -1,19 +1,24 @@
-//! Answers a server's questions: a person does, as long as one of the server's calls is under way.
+//! Answers a server's questions: a person does, as long as one of the server's calls is under way. Shows how far it is.
 
 use std::sync::Arc;
 
+use adjutant_l10n::mcp;
+use adjutant_turn::journal::SubProgress;
+use adjutant_types::invisible_chars::unbracketed;
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ProtocolVersion,
-    UrlElicitationCapability,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam,
+    ProtocolVersion, UrlElicitationCapability,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many questions of one call may wait. More are declined at once.
 const WAITING: usize = 8;
+/// How much of a server's words about its progress is shown, in characters.
+const MAX_PROGRESS: usize = 40;
 
 /// Our side of a connection: no folders, no model, and a person's answers while a call runs.
 pub(super) struct Client {
@@ -37,6 +42,15 @@ struct Call {
     /// Whether it waits for a person.
     is_parked: bool,
     questions: mpsc::Sender<Question>,
+    progress: Option<ProgressLine>,
+}
+
+/// Where a call's progress is shown.
+#[derive(Debug, Clone)]
+pub struct ProgressLine {
+    pub display: Arc<SubProgress>,
+    /// The name of the agent that makes the call.
+    pub agent: String,
 }
 
 /// A server's question, and where its answer goes. Dropping it cancels the question.
@@ -89,6 +103,10 @@ impl ClientHandler for Client {
         };
         Ok(answer.unwrap_or_else(|| ElicitResult::new(ElicitationAction::Cancel)))
     }
+
+    async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.calls.show(&params);
+    }
 }
 
 impl Calls {
@@ -98,29 +116,55 @@ impl Calls {
         let mut under_way = self.under_way();
         let number = under_way.next;
         under_way.next += 1;
-        under_way.calls.push(Call { number, is_parked: false, questions: sender });
+        under_way.calls.push(Call { number, is_parked: false, questions: sender, progress: None });
         drop(under_way);
         Listener { number, calls: Arc::clone(self), questions }
     }
 
-    /// Passes a question on to the call that it belongs to. A server doesn't say which one that is, so it must be the
-    /// only one that runs; nobody else may be asked.
+    /// Passes a question on to the call that it belongs to; nobody else may be asked.
     fn ask(&self, params: ElicitRequestParams) -> Option<oneshot::Receiver<ElicitResult>> {
         let under_way = self.under_way();
-        let running: Vec<&Call> = under_way.calls.iter().filter(|call| !call.is_parked).collect();
-        let call = match (running.as_slice(), under_way.calls.as_slice()) {
-            ([only], _) => only,
-            ([], [only]) => only,
-            _ => return None,
-        };
+        let call = under_way.only()?;
         let (reply, answer) = oneshot::channel();
         call.questions.try_send(Question { params, reply }).ok()?;
         Some(answer)
     }
 
+    /// Shows how far the call is that a server tells of.
+    fn show(&self, params: &ProgressNotificationParam) {
+        let under_way = self.under_way();
+        let line = under_way.only().and_then(|call| call.progress.as_ref());
+        if let (Some(line), Some(progress)) = (line, in_words(params)) {
+            line.display.call(&line.agent, Some(progress));
+        }
+    }
+
     fn under_way(&self) -> MutexGuard<'_, UnderWay> {
         self.under_way.lock()
     }
+}
+
+impl UnderWay {
+    /// The call that a server speaks of. It doesn't say which one that is, so it must be the only one that runs.
+    fn only(&self) -> Option<&Call> {
+        let running: Vec<&Call> = self.calls.iter().filter(|call| !call.is_parked).collect();
+        match (running.as_slice(), self.calls.as_slice()) {
+            ([only], _) => Some(*only),
+            ([], [only]) => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// How far a call is, as a server says.
+fn in_words(params: &ProgressNotificationParam) -> Option<String> {
+    let share = params.total.filter(|total| *total > 0.0).map(|total| params.progress / total * 100.0);
+    let share = share.map(|share| mcp::progress_share(format!("{:.0}", share.clamp(0.0, 100.0))));
+    // No platform makes a link of it.
+    let words = params.message.as_deref().map(|words| unbracketed(&words.replace("://", " "), MAX_PROGRESS));
+    let words = words.filter(|words| !words.is_empty()).map(mcp::progress_words);
+    let parts: Vec<String> = [share, words].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 impl Listener {
@@ -129,6 +173,14 @@ impl Listener {
             Some(question) => question,
             // The sender lives as long as this.
             None => std::future::pending().await,
+        }
+    }
+
+    /// Shows the call's progress here from now on.
+    pub(super) fn show_in(&self, line: Option<&ProgressLine>) {
+        let mut under_way = self.calls.under_way();
+        if let Some(call) = under_way.calls.iter_mut().find(|call| call.number == self.number) {
+            call.progress = line.cloned();
         }
     }
 
@@ -144,6 +196,12 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.calls.under_way().calls.retain(|call| call.number != self.number);
+        let mut under_way = self.calls.under_way();
+        let gone = under_way.calls.iter().position(|call| call.number == self.number);
+        let line = gone.and_then(|at| under_way.calls.swap_remove(at).progress);
+        drop(under_way);
+        if let Some(line) = line {
+            line.display.call(&line.agent, None);
+        }
     }
 }

@@ -12,6 +12,7 @@ mod catalogue;
 mod client;
 mod definition;
 mod field;
+mod offers;
 mod open_calls;
 mod process;
 mod result;
@@ -28,8 +29,10 @@ use parking_lot::RwLock;
 use serde_json::Value;
 
 pub use self::asked::{Asked, Prompted};
+pub use self::client::ProgressLine;
 pub use self::definition::{Definition, difference};
 use self::open_calls::{Leg, OpenCalls};
+pub(crate) use self::result::{InlineFile, with_files};
 use self::server::Server;
 pub use self::session::About;
 use adjutant_config::{Config, McpConfig};
@@ -80,6 +83,8 @@ pub struct McpCall<'a> {
     pub asked: Option<&'a Asked>,
     /// How long it may wait for a person.
     pub patience: Duration,
+    /// Where its progress is shown.
+    pub progress: Option<&'a ProgressLine>,
 }
 
 /// The outcome of a call.
@@ -214,8 +219,8 @@ impl McpServers {
         self.configs.get(server).map_or(Risk::High, |config| catalogue::risk_of(config, tool))
     }
 
-    /// Makes a call, or goes on with one whose server has asked.
-    pub(crate) async fn call(&self, call: McpCall<'_>) -> Result<WorkResult, SkillError> {
+    /// Makes a call, or goes on with one whose server has asked. The result's files come beside it.
+    pub(crate) async fn call(&self, call: McpCall<'_>) -> Result<(WorkResult, Vec<InlineFile>), SkillError> {
         let server = self.server(&call.tool.server)?;
         let (turn, execution) = call.place;
         let open = self.open_calls.take(execution);
@@ -223,13 +228,14 @@ impl McpServers {
             return Err(server.gone());
         }
         Ok(match server.call(&call, open).await? {
-            Leg::Done(output) => WorkResult::Done(output),
+            Leg::Done(output, files) => (WorkResult::Done(output), files),
             Leg::Asks(asked, open) => {
                 if let Some(open) = open {
                     self.open_calls.put(turn, execution, open, call.patience);
                 }
-                WorkResult::Asks(asked)
+                (WorkResult::Asks(asked), Vec::new())
             }
+            Leg::AsksInVain => return Err(server.gone()),
         })
     }
 

@@ -3,6 +3,7 @@
 //! - A server of the stateless revision ends a call with its questions, and is called again with the answers.
 //! - A server of the older one asks while the call runs. Then the call stays open in this process until a person has
 //!   answered. With the process, or the connection, it's gone: nothing is called again by itself.
+//! - A server that says it speaks the stateless revision, but can ask only as in the older one, is called again in that.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -14,14 +15,15 @@ use adjutant_types::{ExecutionId, TurnId, ours};
 use parking_lot::{Mutex, MutexGuard};
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::asked::{Ask, Asked, MAX_ROUNDS};
 use super::client::{Listener, Question};
+use super::offers::Offer;
+use super::result::{self, InlineFile};
 use super::server::{Hung, Server};
 use super::session::{InUse, Session};
-use super::{McpTool, result};
+use super::{McpCall, ProgressLine};
 use crate::{ErrorKind, Output, SkillError};
 
 /// How long a server that only wants to be called again gets in between.
@@ -31,9 +33,11 @@ const OPEN_FIRST: ErrorCode = ErrorCode(-32042);
 
 /// The outcome of a call so far.
 pub(super) enum Leg {
-    Done(Output),
+    Done(Output, Vec<InlineFile>),
     /// The server wants to know more. Its call may be under way.
     Asks(Asked, Option<OpenCall>),
+    /// The server wanted to ask, and can't in this revision.
+    AsksInVain,
 }
 
 /// A call that is under way.
@@ -73,20 +77,17 @@ impl OpenCall {
 }
 
 impl Server {
-    /// Calls a tool, if it is what an owner has accepted. With `asked`, it is called again with these answers.
-    pub(super) async fn begin(
-        self: &Arc<Self>,
-        tool: &McpTool,
-        arguments: &Value,
-        asked: Option<&Asked>,
-    ) -> Result<Leg, SkillError> {
+    /// Calls a tool, if it is what an owner has accepted. After its questions, it is called again with the answers.
+    pub(super) async fn begin(self: &Arc<Self>, call: &McpCall<'_>) -> Result<Leg, SkillError> {
         let mut again: Option<Asked> = None;
         loop {
-            match self.begin_once(tool, arguments, again.as_ref().or(asked)).await? {
+            match self.begin_once(call, again.as_ref().or(call.asked)).await? {
                 Leg::Asks(asked, None) if asked.is_pause() => {
                     tokio::time::sleep(PAUSE).await;
                     again = Some(asked);
                 }
+                // Once: from now on it's spoken to in the older revision.
+                Leg::AsksInVain => again = None,
                 leg => return Ok(leg),
             }
         }
@@ -94,10 +95,10 @@ impl Server {
 
     async fn begin_once(
         self: &Arc<Self>,
-        tool: &McpTool,
-        arguments: &Value,
+        call: &McpCall<'_>,
         asked: Option<&Asked>,
     ) -> Result<Leg, SkillError> {
+        let tool = call.tool;
         if asked.is_some_and(Asked::is_in_vain) {
             let message = ours!(mcp::page_not_opened, self.shown());
             return Err(SkillError::new(ErrorKind::Rejected, message));
@@ -107,7 +108,7 @@ impl Server {
         let mut hung = Hung::of(self);
         self.check(&session, tool).await?;
         hung.watch(Some(Arc::clone(&session)));
-        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         if let Some(asked) = asked {
             let responses = asked.responses();
@@ -116,7 +117,7 @@ impl Server {
         }
         let listener = session.listen();
         let open = OpenCall {
-            answer: Box::pin(session.call(request)),
+            answer: Box::pin(session.call(request, Offer::of(tool))),
             session,
             listener,
             reply: None,
@@ -125,7 +126,7 @@ impl Server {
             hung,
             _in_use: in_use,
         };
-        self.follow(open).await
+        self.follow(open, call.progress).await
     }
 
     /// Goes on with a call that was open, with the answer to its question.
@@ -133,16 +134,22 @@ impl Server {
         self: &Arc<Self>,
         mut open: OpenCall,
         asked: &Asked,
+        progress: Option<&ProgressLine>,
     ) -> Result<Leg, SkillError> {
         if let (Some(reply), Some(answer)) = (open.reply.take(), asked.result()) {
             // If the call is over by now, its end says what came of it.
             let _ = reply.send(answer);
         }
-        self.follow(open).await
+        self.follow(open, progress).await
     }
 
     /// Follows a call to its end, or to a question for a person.
-    async fn follow(self: &Arc<Self>, mut open: OpenCall) -> Result<Leg, SkillError> {
+    async fn follow(
+        self: &Arc<Self>,
+        mut open: OpenCall,
+        progress: Option<&ProgressLine>,
+    ) -> Result<Leg, SkillError> {
+        open.listener.show_in(progress);
         open.run(true);
         let answer = loop {
             let Question { params, reply } = match open.next().await {
@@ -187,10 +194,13 @@ impl Server {
         rounds: u32,
         answer: Result<CallToolResponse, ServiceError>,
     ) -> Result<Leg, SkillError> {
+        if session.is_stateless && result::asks_in_vain(&answer) && self.speak_older(&session).await {
+            return Ok(Leg::AsksInVain);
+        }
         match answer {
             Ok(CallToolResponse::Complete(done)) => {
                 self.works().await;
-                result::read(&self.name, done).map(Leg::Done)
+                result::read(&self.name, done).map(|(output, files)| Leg::Done(output, files))
             }
             Ok(CallToolResponse::InputRequired(asks)) => self.asks(Asked::read(&asks, rounds + 1), rounds),
             Ok(_) => {

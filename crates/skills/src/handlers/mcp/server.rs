@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_config::{McpConfig, McpLaunch, McpRevision, Secret};
 use adjutant_l10n::mcp;
 use adjutant_sandbox::Launcher;
 use adjutant_turn::wording;
@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::definition::Definition;
+use super::offers::Offer;
 use super::open_calls::{Leg, OpenCall};
 use super::result;
 use super::session::{About, Session, Unconnected};
@@ -44,6 +45,8 @@ pub(super) struct Server {
     oauth: Arc<OAuth>,
     /// Whether its calls may stay open for a person's answer.
     holds_calls: AtomicBool,
+    /// Whether it asks as the older revision has it, although it speaks the newer one.
+    asks_as_older: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -66,8 +69,9 @@ impl Server {
         oauth: &Arc<OAuth>,
     ) -> Self {
         let (name, config, oauth) = (name.to_owned(), config.clone(), Arc::clone(oauth));
-        let (holds_calls, launcher) = (AtomicBool::new(true), launcher.clone());
-        Self { name, config, home, launcher, idle, oauth, holds_calls, state: Mutex::default() }
+        let (holds_calls, asks_as_older) = (AtomicBool::new(true), AtomicBool::new(false));
+        let (launcher, state) = (launcher.clone(), Mutex::default());
+        Self { name, config, home, launcher, idle, oauth, holds_calls, asks_as_older, state }
     }
 
     /// Makes a call, if the tool is what an owner has accepted, or goes on with one. Nothing that it brings has our keys.
@@ -79,19 +83,19 @@ impl Server {
         let mut secrets = self.config.secrets();
         let is_new = open.is_none();
         let mut done = match (open, call.asked) {
-            (Some(open), Some(asked)) => self.go_on(open, asked).await,
-            _ => self.begin(call.tool, call.arguments, call.asked).await,
+            (Some(open), Some(asked)) => self.go_on(open, asked, call.progress).await,
+            _ => self.begin(call).await,
         };
         // Tokens may end before their time. What was rejected wasn't done.
         let is_rejected = is_new && done.as_ref().is_err_and(|error| error.kind == ErrorKind::Auth);
         if is_rejected && self.renew(&mut secrets).await? {
-            done = self.begin(call.tool, call.arguments, call.asked).await;
+            done = self.begin(call).await;
         }
         let session = self.state.lock().await.session.clone();
         secrets
             .extend(session.and_then(|session| session.token.clone()).map(|token| token.expose().to_owned()));
         match done {
-            Ok(Leg::Done(output)) => Ok(Leg::Done(result::without(output, &secrets))),
+            Ok(Leg::Done(output, files)) => Ok(Leg::Done(result::without(output, &secrets), files)),
             Ok(leg) => Ok(leg),
             Err(error) => Err(error.map(|text| without(text.to_owned(), &secrets))),
         }
@@ -148,7 +152,13 @@ impl Server {
     pub(super) async fn definitions(self: &Arc<Self>) -> Result<(About, Vec<Definition>), SkillError> {
         let session = self.session().await?;
         let _in_use = session.begin();
-        let definitions = self.list(&session).await?;
+        let mut definitions = self.list(&session).await?;
+        let offers = tokio::time::timeout(LIST, session.offers()).await.unwrap_or_default();
+        for offer in offers.into_iter().map(Offer::definition) {
+            if definitions.iter().all(|tool| tool.name != offer.name) {
+                definitions.push(offer);
+            }
+        }
         Ok((session.about.clone(), definitions))
     }
 
@@ -183,6 +193,9 @@ impl Server {
     /// Refuses a tool that is no more what was accepted. The model has read what was accepted, so another definition is
     /// another tool.
     pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
+        if Offer::of(tool).is_some() {
+            return Ok(());
+        }
         let now = self.list(session).await?;
         let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
             let message = ours!(mcp::tool_gone, self.shown(), FromConfig(&tool.name));
@@ -197,12 +210,14 @@ impl Server {
 
     async fn list(&self, session: &Arc<Session>) -> Result<Vec<Definition>, SkillError> {
         let Ok(listed) = tokio::time::timeout(LIST, session.tools()).await else {
-            self.discard(session, &mcp::why_list_late()).await;
+            let retry_after = self.discard(session, &mcp::why_list_late()).await;
             let message = ours!(mcp::list_late, self.shown(), Own(wording::duration(LIST)));
-            return Err(SkillError::new(ErrorKind::Timeout, message));
+            return Err(SkillError { retry_after, ..SkillError::new(ErrorKind::Timeout, message) });
         };
         match listed {
             Ok(tools) => Ok(tools.iter().map(Definition::from).collect()),
+            // It has only resources or prompts.
+            Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok(Vec::new()),
             Err(error) => Err(SkillError { unknown: false, ..self.failed(session, &error).await }),
         }
     }
@@ -227,7 +242,9 @@ impl Server {
             let message = ours!(mcp::paused, self.shown(), state.why, left);
             return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
         }
-        let start = Session::connect(&self.launcher, &self.config, &self.home, token);
+        let older = self.asks_as_older.load(Ordering::Relaxed).then_some(McpRevision::Handshake);
+        let revision = older.or(self.config.revision);
+        let start = Session::connect(&self.launcher, &self.config, &self.home, token, revision);
         let started = tokio::time::timeout(START, start).await;
         let too_late = || Err(mcp::why_start_late(wording::duration(START)).into());
         let (session, child) = match started.unwrap_or_else(|_| too_late()) {
@@ -273,15 +290,40 @@ impl Server {
                 };
                 SkillError::new(kind, ours!(mcp::answered, self.shown(), line(&error.message, 500)))
             }
-            _ if error.is_authorization_required() => {
-                self.unstarted(&Unconnected { why: String::new(), is_refused: true }).await
-            }
-            _ => {
-                let (message, why) = self.lost(session, error).await;
-                self.discard(session, &why).await;
-                SkillError { unknown: true, ..SkillError::new(ErrorKind::Network, message) }
-            }
+            _ => match error.auth_challenge() {
+                Some(challenge) => self.challenged(challenge, error.is_authorization_required()).await,
+                None => {
+                    let (message, why) = self.lost(session, error).await;
+                    let retry_after = self.discard(session, &why).await;
+                    let error = SkillError::new(ErrorKind::Network, message);
+                    SkillError { unknown: true, retry_after, ..error }
+                }
+            },
         }
+    }
+
+    /// The error for a call that the server doesn't make: without a login, or with one that doesn't allow it. What it
+    /// wants is kept for the next login.
+    async fn challenged(&self, challenge: &str, is_refused: bool) -> SkillError {
+        self.oauth.note_challenge(&self.name, challenge).await;
+        if is_refused {
+            return SkillError::new(ErrorKind::Auth, self.rejected().await);
+        }
+        let message = match self.oauth.state_at_server(&self.name).await {
+            Some(_) => ours!(mcp::login_too_narrow, self.shown()),
+            None => ours!(mcp::credential_too_narrow, self.shown()),
+        };
+        SkillError::new(ErrorKind::Permission, message)
+    }
+
+    /// Speaks the older revision from now on, where nobody has chosen one.
+    pub(super) async fn speak_older(&self, session: &Arc<Session>) -> bool {
+        let is_free = self.config.revision.is_none();
+        self.asks_as_older.store(is_free, Ordering::Relaxed);
+        // Other calls may be under way in the connection; it ends with the last.
+        let mut state = self.state.lock().await;
+        drop(state.session.take_if(|now| is_free && Arc::ptr_eq(now, session)));
+        is_free
     }
 
     /// Why a connection was lost: for who made the call, and for the next ones.
@@ -302,15 +344,17 @@ impl Server {
         }
     }
 
-    /// Ends a connection that doesn't work. The next start waits for a while.
-    async fn discard(&self, session: &Arc<Session>, why: &str) {
+    /// Ends a connection that doesn't work. Returns how long the next start has to wait.
+    async fn discard(&self, session: &Arc<Session>, why: &str) -> Option<Duration> {
         let mut state = self.state.lock().await;
         if state.session.as_ref().is_some_and(|now| Arc::ptr_eq(now, session)) {
             state.session = None;
             state.pause(why);
         }
+        let pause = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now()));
         drop(state);
         session.kill();
+        pause
     }
 
     pub(super) fn shown(&self) -> FromConfig<&str> {

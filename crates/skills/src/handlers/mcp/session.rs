@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use adjutant_config::{McpConfig, McpLaunch, Secret};
+use adjutant_config::{McpConfig, McpLaunch, McpRevision, Secret};
 use adjutant_l10n::{http, mcp, programs};
 use adjutant_sandbox::{Launcher, Processes};
 use adjutant_types::invisible_chars::line;
@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Calls, Client, Listener};
+use super::offers::Offer;
 use super::process::{LastWords, Start};
 use crate::handlers::{HttpClient, host};
 
@@ -56,6 +57,8 @@ pub(super) struct Session {
     pub(super) token: Option<Secret>,
     /// The server's description of itself.
     pub(super) about: About,
+    /// Whether it keeps nothing between two requests, so that it can't ask in the middle of one.
+    pub(super) is_stateless: bool,
 }
 
 /// A server's description of itself.
@@ -87,23 +90,27 @@ impl From<String> for Unconnected {
 }
 
 impl Session {
-    /// Connects to a server. Whoever drops the future leaves nothing behind.
+    /// Connects to a server, in this revision alone if there is one. Whoever drops the future leaves nothing behind.
     pub(super) async fn connect(
         launcher: &Launcher,
         config: &McpConfig,
         home: &Path,
         token: Option<Secret>,
+        revision: Option<McpRevision>,
     ) -> Result<(Self, Option<Child>), Unconnected> {
         let by = async |mode| Self::connect_by(launcher, config, home, token.as_ref(), mode).await;
         // Some programs end at a question from before the handshake that they don't know.
-        let done = match by(newest()).await {
-            Err(error) if !error.is_refused => {
+        let done = match by(lifecycle(revision)).await {
+            Err(error) if !error.is_refused && revision.is_none() => {
                 let again = by(ClientLifecycleMode::Initialize).await;
                 again.map_err(|_| error)
             }
             done => done,
         };
-        done.map(|(session, child)| (Self { token, ..session }, child))
+        done.map(|(session, child)| {
+            let is_stateless = session.is_stateless && revision != Some(McpRevision::Handshake);
+            (Self { token, is_stateless, ..session }, child)
+        })
     }
 
     async fn connect_by(
@@ -191,8 +198,9 @@ impl Session {
         let server = server.map(|server| line(&format!("{} {}", server.name, server.version), 80));
         let about = About {
             server: server.unwrap_or_default(),
-            protocol: info.map(|info| info.protocol_version.to_string()).unwrap_or_default(),
+            protocol: info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default(),
         };
+        let is_stateless = info.is_some_and(|info| !info.protocol_version.has_initialize());
         Self {
             peer,
             running: Mutex::new(Some(running)),
@@ -204,6 +212,7 @@ impl Session {
             last_words,
             token: None,
             about,
+            is_stateless,
         }
     }
 
@@ -223,13 +232,24 @@ impl Session {
         Ok(tools)
     }
 
-    /// Calls a tool. The future needs nothing of the session, but ends with it.
+    /// What it offers besides tools.
+    pub(super) async fn offers(&self) -> Vec<Offer> {
+        Offer::all_of(&self.peer).await
+    }
+
+    /// Calls a tool, or reads what is offered besides. The future needs nothing of the session, but ends with it.
     pub(super) fn call(
         &self,
         request: CallToolRequestParams,
+        offer: Option<Offer>,
     ) -> impl Future<Output = Result<CallToolResponse, ServiceError>> + Send + use<> {
         let peer = self.peer.clone();
-        async move { peer.call_tool_once(request).await }
+        async move {
+            match offer {
+                Some(offer) => offer.read(&peer, request).await,
+                None => peer.call_tool_once(request).await,
+            }
+        }
     }
 
     /// Hears the questions of a call that begins.
@@ -313,11 +333,16 @@ impl Drop for InUse {
     }
 }
 
-/// The stateless revision where the server knows it, else the handshake.
-fn newest() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::V_2025_11_25),
+/// This revision; without one, the stateless one where the server knows it, else the handshake.
+fn lifecycle(revision: Option<McpRevision>) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    match revision {
+        Some(McpRevision::Handshake) => ClientLifecycleMode::Initialize,
+        Some(McpRevision::Stateless) => ClientLifecycleMode::Discover { preferred_versions },
+        None => ClientLifecycleMode::Auto {
+            preferred_versions,
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use adjutant_config::{McpClient, McpLaunch, OAuthConfig, Secret};
+use adjutant_chat::AgentProgress;
+use adjutant_config::{McpClient, McpLaunch, McpRevision, OAuthConfig, Secret};
 use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
 use adjutant_sandbox::Permissions;
 use adjutant_test_support::journal::TestStore;
@@ -29,7 +30,8 @@ async fn answer(
     asked: Option<&Asked>,
 ) -> Result<WorkResult, SkillError> {
     let place = (&"turn".into(), &"call".into());
-    servers.call(McpCall { tool, arguments, place, asked, patience: IDLE }).await
+    let call = McpCall { tool, arguments, place, asked, patience: IDLE, progress: None };
+    servers.call(call).await.map(|(done, _)| done)
 }
 
 /// A stand-in server with a behaviour.
@@ -57,16 +59,20 @@ impl StandIn {
         let words = vec![python.display().to_string(), script.display().to_string()];
         let permissions = Permissions { write: vec![folder.path().to_owned()], ..Permissions::default() };
         let launch = McpLaunch::Command { words, env, permissions };
-        let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+        let config = McpConfig::new(launch);
         let configs = BTreeMap::from([("notes".to_owned(), config)]);
         Self { servers: McpServers::with(&configs, &folder.path().join("mcp"), &launcher(), idle), folder }
     }
 
     /// The tool as an honest server defines it.
     async fn tool(name: &str) -> McpTool {
-        let honest = Self::new("");
-        let found = honest.servers.inspect("notes").await.unwrap();
-        honest.servers.stop().await;
+        Self::new("").defines(name).await
+    }
+
+    /// The tool as this server defines it.
+    async fn defines(&self, name: &str) -> McpTool {
+        let found = self.servers.inspect("notes").await.unwrap();
+        self.servers.stop().await;
         let (tool, _) = found.tools.into_iter().find(|(tool, _)| tool.name == name).unwrap();
         let (digest, only_reads) = (tool.digest(), tool.only_reads());
         McpTool { server: "notes".into(), name: name.into(), digest, only_reads, timeout: None }
@@ -134,6 +140,75 @@ async fn both_revisions_of_the_protocol_are_spoken() {
     }
 }
 
+#[tokio::test]
+async fn a_revision_that_somebody_has_chosen_is_spoken() {
+    let revisions = [(McpRevision::Handshake, "2025-11-25"), (McpRevision::Stateless, "2026-07-28")];
+    for (revision, protocol) in revisions {
+        let server = StandIn::new("stateless");
+        let mut configs = server.servers.configs.clone();
+        configs.get_mut("notes").unwrap().revision = Some(revision);
+        let servers = McpServers::with(&configs, &server.folder.path().join("mcp"), &launcher(), IDLE);
+        assert_eq!(servers.inspect("notes").await.unwrap().about.protocol, protocol);
+        servers.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_listed_and_read_by_name() {
+    let server = StandIn::new("library");
+    let (resources, prompts) = (server.defines("resources/read").await, server.defines("prompts/get").await);
+    assert!(resources.only_reads && prompts.only_reads);
+    let read =
+        async |tool: &McpTool, arguments: Value| call(&server.servers, tool, &arguments).await.unwrap();
+    let listed = read(&resources, json!({})).await;
+    let rules = json!({"uri": "notes://rules", "name": "rules", "description": "House rules"});
+    assert_eq!(listed.data["items"][0], rules, "without its icon, and without what nobody sees");
+    for name in ["rules", "notes://rules"] {
+        let rules = read(&resources, json!({"name": name})).await;
+        assert_eq!(rules.summary, "[notes://rules]\nNo shoes. [end of outside text]");
+        assert!(!rules.ours);
+    }
+    let logo = read(&resources, json!({"name": "logo"})).await;
+    assert_eq!(logo.summary, "[a file, notes://logo, 72 bytes]");
+    assert_eq!(read(&prompts, json!({})).await.data["items"][0]["name"], "weekly");
+    let weekly = read(&prompts, json!({"name": "weekly", "arguments": {"week": "12"}})).await;
+    assert_eq!(weekly.summary, "user:\nSum up week 12");
+    server.servers.stop().await;
+}
+
+#[tokio::test]
+async fn the_progress_of_a_call_is_shown_until_it_is_over() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("");
+    let line = ProgressLine { display: Arc::default(), agent: "a".to_owned() };
+    let agent = AgentProgress {
+        agent_id: "a".to_owned(),
+        status: "running".to_owned(),
+        mission: "Note it".to_owned(),
+        skill: None,
+        depends_on: Vec::new(),
+        elapsed_ms: 0,
+    };
+    let shown = || line.display.noted(agent.clone()).mission;
+    let arguments = &json!({"text": "ask which"});
+    let place = (&"turn".into(), &"call".into());
+    let progress = Some(&line);
+    let call = McpCall { tool: &tool, arguments, place, asked: None, patience: IDLE, progress };
+    let (asks, _) = server.servers.call(call).await.unwrap();
+    let WorkResult::Asks(mut asked) = asks else { panic!("{asks:?}") };
+    let until = Instant::now() + Duration::from_secs(20);
+    while shown() == "Note it" {
+        assert!(Instant::now() < until, "nothing is shown");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(shown(), "25% “ahttps evil.example” · Note it");
+    asked.take(Some("Recipes"));
+    let (done, _) = server.servers.call(McpCall { asked: Some(&asked), ..call }).await.unwrap();
+    assert!(matches!(done, WorkResult::Done(_)), "{done:?}");
+    assert_eq!(shown(), "Note it");
+    server.servers.stop().await;
+}
+
 /// A stand-in that speaks HTTP, and its address.
 #[expect(clippy::zombie_processes, reason = "who asked for it kills it and waits for it")]
 fn over_http(behaviour: &str, key: &str, folder: &TempDir) -> (std::process::Child, String) {
@@ -161,7 +236,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
             let headers = [("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))].into();
             let launch =
                 McpLaunch::Url { url: url.clone(), headers, oauth: None, client: McpClient::default() };
-            let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+            let config = McpConfig::new(launch);
             McpServers::with(
                 &BTreeMap::from([("notes".to_owned(), config)]),
                 folder.path(),
@@ -211,7 +286,7 @@ async fn a_server_gets_the_token_of_a_login_and_another_one_when_it_rejects_that
         oauth: Some("wiki".to_owned()),
         client: McpClient::default(),
     };
-    let server = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+    let server = McpConfig::new(launch);
     config.mcp.insert("notes".to_owned(), server);
     let (servers, tool) = (McpServers::new(&config), StandIn::tool("addNote").await);
     let test = TestStore::open().await;
@@ -378,7 +453,7 @@ async fn what_cannot_be_started_says_why() {
     let failing = |words: &[&str]| {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let launch = McpLaunch::Command { words, env: BTreeMap::new(), permissions: Permissions::default() };
-        let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+        let config = McpConfig::new(launch);
         McpServers::with(&BTreeMap::from([("s".to_owned(), config)]), folder.path(), &launcher(), IDLE)
     };
     for (words, why) in [

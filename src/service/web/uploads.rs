@@ -1,0 +1,76 @@
+//! Files that are uploaded on the page. They lie in the folder of files until their message is fetched; one that is never
+//! sent is removed with the files that nobody knows.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use adjutant_chat::{Attachment, RemoteFile};
+use adjutant_engine::gateway::download::MAX_BYTES;
+use adjutant_web::{Unavailable, Upload};
+use futures::StreamExt;
+use tokio::fs::{File, create_dir_all, remove_file};
+use tokio::io::AsyncWriteExt;
+
+use super::WebBackend;
+
+/// How the key of an upload begins.
+const MARK: &str = "upload-";
+
+impl WebBackend {
+    fn uploads(&self) -> &Path {
+        self.conversations.orchestrator.agents.executor.services.files.path()
+    }
+
+    pub(super) async fn keep(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable> {
+        let key = format!("{MARK}{}", self.store.new_id::<String>());
+        let path = self.uploads().join(&key);
+        let written = write(&path, content).await;
+        if !matches!(written, Ok(true)) {
+            // What stays is removed later.
+            let _ = remove_file(&path).await;
+        }
+        match written {
+            Ok(is_whole) => Ok(is_whole.then_some(key)),
+            Err(error) => {
+                tracing::warn!(%error, "an upload couldn't be kept");
+                Err(Unavailable)
+            }
+        }
+    }
+
+    pub(super) fn path_of_upload(&self, key: &str) -> Option<PathBuf> {
+        let name = key.strip_prefix(MARK)?;
+        let is_key = !name.is_empty() && name.chars().all(|one| one.is_ascii_alphanumeric());
+        is_key.then(|| self.uploads().join(key))
+    }
+
+    /// The uploads as a message has them. What is no key of one is left out.
+    pub(super) fn attachments(&self, uploads: &[(String, String)]) -> Vec<Attachment> {
+        let known = uploads.iter().filter(|(key, _)| self.path_of_upload(key).is_some());
+        let attachment = |(key, name): &(String, String)| Attachment {
+            name: name.clone(),
+            text: None,
+            voice: None,
+            file: Some(RemoteFile { file: key.clone(), ..RemoteFile::default() }),
+        };
+        known.map(attachment).collect()
+    }
+}
+
+/// Writes an upload to the disk, which holds it when this returns. False if it is too long.
+async fn write(path: &Path, mut content: Upload<'_>) -> io::Result<bool> {
+    if let Some(folder) = path.parent() {
+        create_dir_all(folder).await?;
+    }
+    let (mut file, mut bytes) = (File::create_new(path).await?, 0_u64);
+    while let Some(piece) = content.next().await {
+        let piece = piece.map_err(|Unavailable| io::Error::from(io::ErrorKind::ConnectionReset))?;
+        bytes = bytes.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        if bytes > MAX_BYTES {
+            return Ok(false);
+        }
+        file.write_all(&piece).await?;
+    }
+    file.sync_all().await?;
+    Ok(true)
+}
