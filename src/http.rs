@@ -1,5 +1,5 @@
 //! The HTTP server of `serve`: `/healthz` (the process makes progress), `/readyz` (it does its work, or why not),
-//! `/metrics` for Prometheus, and `/hooks/CHANNEL` for platforms that send events to us.
+//! `/metrics` for Prometheus, and `/hooks/CHANNEL` and `/hooks/watch/ID/SECRET` for those that send events to us.
 
 mod connections;
 
@@ -37,7 +37,7 @@ pub type StuckTasks = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 /// The metrics in Prometheus' text format.
 pub type MetricsText = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
-/// Passes a request of a platform to the channel of this name.
+/// Passes a request on, by its path below `/hooks/`.
 pub type Webhooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
 /// The longest body of a request, in bytes.
@@ -75,16 +75,18 @@ impl HttpServer {
         let health = Router::new().route("/healthz", get(health)).with_state(stuck);
         let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
         let metrics = Router::new().route("/metrics", get(metrics)).with_state(metrics_text);
-        let hooks = (hooks, self.limits.body);
-        let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
-        let routes = health.merge(ready).merge(metrics).merge(hooks);
+        let routes = health.merge(ready).merge(metrics).merge(self.hook_routes(hooks));
         connections::serve(self.listener, routes, self.limits)
+    }
+
+    pub fn hook_routes(&self, hooks: Webhooks) -> Router {
+        Router::new().route("/hooks/{*to}", post(hook)).with_state((hooks, self.limits.body))
     }
 }
 
 async fn hook(
     State((hooks, patience)): State<(Webhooks, Duration)>,
-    Path(channel): Path<String>,
+    Path(to): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> (StatusCode, String) {
@@ -98,7 +100,7 @@ async fn hook(
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
     let request = WebhookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
-    let answer = hooks(channel, request).await;
+    let answer = hooks(to, request).await;
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
 

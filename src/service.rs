@@ -42,6 +42,7 @@ use adjutant_config::document::Problem;
 use adjutant_config::{Config, ConfigError};
 use adjutant_engine::conversation::access::Access;
 use adjutant_engine::conversation::rooms::cached_rules;
+use adjutant_engine::conversation::watches::sync_configured;
 use adjutant_engine::conversation::{Conversations, Running};
 use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::events::{EndedTurns, dispatch};
@@ -54,6 +55,7 @@ use adjutant_engine::gateway::outbox::Deliverer;
 use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_engine::gateway::scheduler::Scheduler;
 use adjutant_engine::gateway::sharing::Cluster;
+use adjutant_engine::gateway::watcher::Watcher;
 use adjutant_engine::orchestrator::Orchestrator;
 use adjutant_models::ModelError;
 use adjutant_skills::breaker::Breakers;
@@ -108,6 +110,8 @@ pub struct Service {
     /// The health of each channel's receiver.
     pub health: Arc<Health>,
     pub receivers: Vec<Arc<ChannelReceiver>>,
+    /// Reads what people watch.
+    pub watcher: Arc<Watcher>,
     /// The part of the configuration that changes at run time.
     pub live: Arc<LiveConfig>,
     page: Option<Arc<Web>>,
@@ -230,12 +234,19 @@ impl Service {
             lanes: lanes.clone(),
             deliverer: deliverer.clone(),
             channels: places,
-            scheduler: Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up },
+            scheduler: Scheduler {
+                conversations: conversations.clone(),
+                access,
+                catch_up: config.catch_up,
+                judging: Arc::default(),
+            },
             health: health.clone(),
         });
+        sync_configured(&store, config).await?;
         maintenance.wake_left_over().await?;
         let mut service = Self {
             receivers: receivers(connections, &intake, &maintenance),
+            watcher: Arc::new(Watcher::new(conversations.clone(), config.catch_up)),
             store,
             instance,
             intake,
@@ -276,6 +287,10 @@ impl Service {
         let maintenance = &self.maintenance;
         tasks.spawn("maintenance", MAX_STEP, maintenance.clone().work(stop.clone()));
         tasks.spawn("the listener to other instances", MAX_STEP, maintenance.clone().listen(stop.clone()));
+        // Someone who asks a single question in the terminal wants to see nothing else.
+        if self.deliverer.filters.is_empty() {
+            tasks.spawn("what is watched", MAX_STEP, self.watcher.clone().work(stop.clone()));
+        }
         if self.lanes.cluster.is_on() {
             let share = maintenance.clone().share(stop.clone());
             tasks.spawn("the sharing of turns", MAX_STEP, share);
@@ -293,8 +308,10 @@ impl Service {
         tasks.spawn("the mail check", MAX_STEP, watch_mail);
     }
 
-    /// Does right away what maintenance does every second: frees the leases of dead processes and ends expired questions.
+    /// Does right away what is done every few seconds: looks at what is watched, frees the leases of dead processes and ends
+    /// expired questions.
     pub async fn tend(&self) -> Result<(), StoreError> {
+        self.watcher.look().await?;
         self.maintenance.run_once().await
     }
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 use adjutant_chat::WebhookResponse;
 use adjutant_config::{Config, ConfigError, Env};
 use adjutant_engine::gateway::health::Health;
-use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_store::leases;
 use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;
@@ -76,8 +75,7 @@ fn listen_for_signals() -> Result<(ShutdownSignals, ReloadSignals), CliError> {
 
 async fn serve_http(http: Option<HttpServer>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
-    let hooks = hooks(service.receivers.clone());
-    http.serve(service.stuck_tasks(), readiness(service), service.metrics(), hooks).await
+    http.serve(service.stuck_tasks(), readiness(service), service.metrics(), hooks(service)).await
 }
 
 /// Binds the web page's address, if there is a page.
@@ -100,6 +98,7 @@ async fn serve_page(bound: Option<HttpServer>, service: &Service) -> io::Result<
     };
     let (routes, look) = adjutant_web::router(&page, backend);
     tracing::info!("Web page: {}", page.settings().public_url);
+    let routes = routes.merge(bound.hook_routes(hooks(service)));
     tokio::select! {
         served = bound.serve_routes(routes) => served,
         () = look => Ok(()),
@@ -118,13 +117,17 @@ async fn bind(config: &Config) -> Result<Option<HttpServer>, CliError> {
     Ok(Some(http))
 }
 
-fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Webhooks {
-    Arc::new(move |channel, request| {
-        let receiver = receivers.iter().find(|receiver| receiver.channel == channel).cloned();
+fn hooks(service: &Service) -> Webhooks {
+    let (receivers, watcher) = (service.receivers.clone(), service.watcher.clone());
+    Arc::new(move |to, request| {
+        let receiver = receivers.iter().find(|receiver| receiver.channel == to).cloned();
+        let watcher = watcher.clone();
         async move {
-            match receiver {
-                Some(receiver) => receiver.webhook(request).await,
-                None => WebhookResponse::not_found(),
+            let watch = to.strip_prefix("watch/").and_then(|rest| rest.split_once('/'));
+            match (receiver, watch) {
+                (Some(receiver), _) => receiver.webhook(request).await,
+                (None, Some((id, secret))) => watcher.webhook(&id.into(), secret, request).await,
+                (None, None) => WebhookResponse::not_found(),
             }
         }
         .boxed()

@@ -334,7 +334,7 @@ type = "string"
           web.run               low     Run it
 
         not available here: no chat platform is configured in [channels]
-          assistant.history, assistant.usage, assistant.undo, assistant.clock, assistant.withdraw, assistant.replace, chat.read_channel, chat.read_thread, chat.search, chat.user_info, chat.summarise, chat.post, files.list, files.read
+          assistant.history, assistant.usage, assistant.undo, assistant.clock, assistant.withdraw, assistant.replace, assistant.lines, chat.read_channel, chat.read_thread, chat.search, chat.user_info, chat.summarise, chat.post, files.list, files.read, watch.create, watch.list, watch.delete, watch.later, watch.done, watch.event
 
         not available here: no folder is configured in [notes]
           notes.search, notes.list, notes.read, notes.create, notes.append, notes.replace_section
@@ -375,7 +375,7 @@ type = "string"
         let check = |path: Option<PathBuf>| output(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result);
-        insta::assert_snapshot!(text, @"29 skills in 12 files: no problems");
+        insta::assert_snapshot!(text, @"36 skills in 13 files: no problems");
         std::fs::write(folder.path().join("bad.toml"), "domain = \"bad\"\nsumary = \"x\"\n").unwrap();
         let (result, text) = check(None);
         assert!(!result);
@@ -383,7 +383,7 @@ type = "string"
         FOLDER/bad.toml:1: the file has no [[skill]]
         FOLDER/bad.toml:1: the file lacks `summary`
         FOLDER/bad.toml:2: the file has no key 'sumary'; did you mean 'summary'?
-        3 problems; 29 skills in 12 files have none
+        3 problems; 36 skills in 13 files have none
         ");
         let (result, text) = check(Some(folder.path().join("weather.toml")));
         assert!(result);

@@ -348,6 +348,7 @@ mod tests {
                 id: "v".into(),
                 conversation_id: "c".into(),
                 person_id: "p".into(),
+                purpose: "voice note".into(),
                 model: "whisper-1".into(),
                 error: None,
                 tokens: [0; 3],

@@ -128,6 +128,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("store", initial.store != now.store),
         (MODEL, models(initial) != models(now)),
         ("mail", initial.mail != now.mail),
+        ("watches", initial.watches != now.watches),
         ("calendar", initial.calendar != now.calendar),
         ("contacts", initial.contacts != now.contacts),
         ("connect", initial.connect != now.connect),

@@ -120,7 +120,8 @@ pub(crate) fn skill_layer(
 /// Checks `[approval.skills]` and the names under `[mcp]` against these skills.
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
-    let taken = |name: &&String| registry.domain(name).is_some_and(|domain| !domain.is_folded());
+    let is_ours = |name: &str| registry.domain(name).is_some_and(|domain| !domain.is_folded());
+    let taken = |name: &&String| name.as_str() == "watch" || is_ours(name);
     if let Some(name) = config
         .mcp
         .keys()

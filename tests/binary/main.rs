@@ -61,6 +61,8 @@ mod streaming;
 mod terminal;
 mod tree_crashes;
 mod voice;
+mod watches_idle;
+mod watches_kill;
 mod workflow_crashes;
 mod workflows;
 

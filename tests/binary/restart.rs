@@ -140,17 +140,22 @@ const LOGINS: &str = "login-arrived login-exchanged token-renewed";
 /// Those of the key that logins are sealed with, tested by `secrets.rs`.
 const KEYS: &str = "key-added secret-sealed";
 
+/// Those of what a watch finds, tested by `watches_kill.rs`.
+const WATCHES: &str = "watch-fetched watch-found";
+
 /// Those of a refused answer, tested by `refused.rs`.
 const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> =
-        [PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, LOGINS, KEYS, REFUSED]
-            .iter()
-            .flat_map(|it| it.split_whitespace())
-            .map(str::to_owned)
-            .collect();
+    let tried: BTreeSet<String> = [
+        PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, LOGINS, KEYS, WATCHES,
+        REFUSED,
+    ]
+    .iter()
+    .flat_map(|it| it.split_whitespace())
+    .map(str::to_owned)
+    .collect();
     assert_eq!(tried, fail_points());
 }
 

@@ -71,6 +71,7 @@ mod trust_sources;
 mod undo;
 mod upgrade;
 mod voice;
+mod watches;
 mod web;
 mod workflows;
 

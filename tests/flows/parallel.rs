@@ -183,7 +183,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
     {"error":"get_agent_results expects {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; the domains are assistant, calendar, contacts, email, files, memory, schedule, tasks, web, workflow"}
+    {"error":"there is no domain \"task\"; the domains are assistant, calendar, contacts, email, files, memory, schedule, tasks, watch, web, workflow"}
     {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `as_answer`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"mission is empty: say what the agent should do"}
@@ -235,15 +235,14 @@ async fn skills_are_looked_up() {
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
     schedule: Recurring jobs; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
-    - schedule.delete(id): Delete a schedule
     - schedule.list(): List the schedules
-    - schedule.pause(id, paused?): Pause or resume a schedule
     tasks: The person's to-do list
     - tasks.complete(id?, title?, all?: open|overdue): Mark a task as done
     - tasks.create(title, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?: RRULE): Add a task; due at a time, it reminds once
     - tasks.delete(id?, all?: open|done|overdue): Delete a task for good
     - tasks.search(query?, state?: open|done|overdue|all, due_before?: time, due_after?: time, tag?, limit?): List or find tasks
     - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
+    watch: Tell or act when mail or events come
     web: Web pages
     - web.fetch(url): Read a web page
     workflow: Dispatch one alone, with arguments

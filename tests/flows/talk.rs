@@ -124,6 +124,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/pause`: Pause what I'm doing; “continue” resumes it
     - `/memories`: See and delete what I remember about you
     - `/forget NUMBER`: Forget something I remember
+    - `/watches`: See what I'm watching for you, and stop it
     - `/rules`: See what you've allowed me to do without asking
     - `/room RULE`: Set when I answer in a room, and whom
     - `/mine`: Review what I created from other people's messages

@@ -93,6 +93,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     5b64eda64c77 migrations/postgres/0046_background.sql
     23833aae61aa migrations/postgres/0047_room_rules.sql
     f84bb96d6404 migrations/postgres/0048_accounts.sql
+    42778bb74c57 migrations/postgres/0049_watches.sql
     ");
 }
 
@@ -141,6 +142,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     5b64eda64c77 migrations/sqlite/0046_background.sql
     23833aae61aa migrations/sqlite/0047_room_rules.sql
     f84bb96d6404 migrations/sqlite/0048_accounts.sql
+    139bf7522e52 migrations/sqlite/0049_watches.sql
     ");
 }
 

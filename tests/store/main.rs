@@ -49,6 +49,7 @@ mod turns;
 mod upgrade;
 mod usage;
 mod vectors;
+mod watches;
 mod web;
 mod world;
 mod writing;

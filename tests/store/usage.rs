@@ -33,6 +33,7 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
             id: id.into(),
             conversation_id: room.id.clone(),
             person_id: room.person_id.clone(),
+            purpose: if is_note { "voice note" } else { "fold" }.into(),
             model: if is_note { "whisper" } else { "folder" }.into(),
             error: error.map(str::to_owned),
             tokens: if is_note { [0; 3] } else { [10, 0, 1] },

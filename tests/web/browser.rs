@@ -88,6 +88,7 @@ fn look_at_steps(chromium: &mut Chromium) {
     chromium.shows("#detail .body >> text=Find a train that arrives before nine");
     chromium.hides("#request");
     chromium.run("await page.evaluate(() => refreshAll());");
+    assert_eq!(chromium.run("return page.locator('.filter').count();"), 1);
     chromium.shows("#detail .body >> text=Find a train that arrives before nine");
     look_at_all(chromium, "steps");
     let shown = "return page.locator('#steps > li[data-state]').filter({visible: true}).count();";

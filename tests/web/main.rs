@@ -12,6 +12,7 @@ mod plans;
 mod tables;
 mod talk;
 mod turns;
+mod watches;
 mod workflows;
 
 use adjutant_test_support::{chromium, client, gateway, process};

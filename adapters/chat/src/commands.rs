@@ -15,7 +15,7 @@ pub struct SlashCommand {
 }
 
 /// All of them, those that come to mind first in front.
-pub const COMMANDS: [SlashCommand; 22] = [
+pub const COMMANDS: [SlashCommand; 23] = [
     command("help", None, menu::help),
     command("new", None, menu::new),
     command("stop", None, menu::stop),
@@ -29,6 +29,7 @@ pub const COMMANDS: [SlashCommand; 22] = [
     command("pause", None, menu::pause),
     command("memories", None, menu::memories),
     command("forget", Some("number"), menu::forget),
+    command("watches", None, menu::watches),
     command("rules", None, menu::rules),
     command("room", Some("rule"), menu::room),
     command("mine", None, menu::mine),

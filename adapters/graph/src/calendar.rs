@@ -20,6 +20,11 @@ const MAX_EXPANDED: i64 = 62;
 /// The most events of a list.
 const MAX_EVENTS: usize = 10_000;
 
+/// How many pages a list of changes has at most, and how it is asked for
+/// (<https://learn.microsoft.com/graph/delta-query-events>).
+const MAX_PAGES: usize = 200;
+const CHANGES: &str = "outlook.timezone=\"UTC\", odata.maxpagesize=50";
+
 /// The calendars of an account, whose events are iCalendar here. A URL is the id of a calendar or an event.
 #[derive(Debug, Clone)]
 pub struct GraphCalendar {
@@ -77,6 +82,24 @@ impl GraphCalendar {
             Ok::<_, GraphError>(whole.as_ref().and_then(|event| resource(event).ok()))
         });
         Ok(try_join_all(whole).await?.into_iter().flatten().collect())
+    }
+
+    /// Another text than before, unless nothing in a range has changed since. The range is that of the first, which had nothing
+    /// before it.
+    pub async fn tag(&self, calendar: &str, before: &str, range: TimeRange) -> Result<String, DavError> {
+        let (from, to) = (moment(range.from), moment(range.to));
+        let query = [("startDateTime", from.as_str()), ("endDateTime", to.as_str())];
+        let first = self.http.url(&["me", "calendars", calendar, "calendarView", "delta"], &query)?;
+        let link = Some(before).filter(|link| !link.is_empty());
+        let mut page = self.http.changes(link, first, CHANGES).await?;
+        if page.items.is_empty() && page.next.is_none() {
+            return Ok(page.delta.filter(|_| link.is_none()).unwrap_or_else(|| before.to_owned()));
+        }
+        for _ in 0..MAX_PAGES {
+            let Some(next) = page.next else { return Ok(page.delta.unwrap_or_default()) };
+            page = self.http.page(&next).await?;
+        }
+        Err(GraphError::new(ErrorKind::Tool, "Microsoft's list of changes has no end").into())
     }
 
     /// The event or series with this UID.

@@ -108,6 +108,11 @@ impl Call {
         Self { etag: etag.map(str::to_owned), ..self }
     }
 
+    /// Where it goes.
+    pub(crate) fn link(&self) -> String {
+        self.url.to_string()
+    }
+
     fn is_write(&self) -> bool {
         self.method != Method::GET
     }
@@ -124,28 +129,27 @@ pub(crate) struct Pages<'a> {
 /// A page of a list.
 pub(crate) struct Page {
     pub(crate) items: Vec<Value>,
+    pub(crate) next: Option<Call>,
+    /// The link to what is new after the last page of a list of changes.
+    pub(crate) delta: Option<String>,
     /// How many there are on all pages, if that was asked.
     pub(crate) count: Option<usize>,
+    /// How long it was.
+    bytes: usize,
 }
 
 impl Pages<'_> {
     /// The next page, if there is one. A list without an end is an error.
     pub(crate) async fn next(&mut self) -> Result<Option<Page>, GraphError> {
         let Some(call) = self.next.take() else { return Ok(None) };
-        let (mut page, bytes) = self.http.sized(&call).await?;
+        let mut page = self.http.page(&call).await?;
         self.read += 1;
-        self.bytes += bytes;
+        self.bytes += page.bytes;
         if self.read > MAX_PAGES || self.bytes > MAX_LIST {
             return Err(unreadable(&call, "has no end"));
         }
-        let Some(Value::Array(mut items)) = page.get_mut("value").map(Value::take) else {
-            return Err(unreadable(&call, "isn't a list"));
-        };
-        items.truncate(MAX_PAGE);
-        self.next =
-            page["@odata.nextLink"].as_str().map(|link| self.http.follows(&call, link)).transpose()?;
-        let count = page["@odata.count"].as_u64().and_then(|count| usize::try_from(count).ok());
-        Ok(Some(Page { items, count }))
+        self.next = page.next.take();
+        Ok(Some(page))
     }
 
     pub(crate) fn has_more(&self) -> bool {
@@ -169,6 +173,11 @@ impl GraphError {
 
     pub(crate) fn is_not_found(&self) -> bool {
         self.error.kind == ErrorKind::NotFound
+    }
+
+    fn is_expired(&self) -> bool {
+        let codes = ["syncStateNotFound", "syncStateInvalid", "resyncRequired"];
+        self.status == Some(StatusCode::GONE) || codes.iter().any(|code| self.code.eq_ignore_ascii_case(code))
     }
 }
 
@@ -282,16 +291,41 @@ impl Http {
         Pages { http: self, next: Some(first), read: 0, bytes: 0 }
     }
 
+    /// One page of a list.
+    pub(crate) async fn page(&self, call: &Call) -> Result<Page, GraphError> {
+        let (mut page, bytes) = self.sized(call).await?;
+        let Some(Value::Array(mut items)) = page.get_mut("value").map(Value::take) else {
+            return Err(unreadable(call, "isn't a list"));
+        };
+        items.truncate(MAX_PAGE);
+        let next = page["@odata.nextLink"].as_str().map(|link| self.follows(call, link)).transpose()?;
+        let delta = page["@odata.deltaLink"].as_str().map(str::to_owned);
+        let count = page["@odata.count"].as_u64().and_then(|count| usize::try_from(count).ok());
+        Ok(Page { items, next, delta, count, bytes })
+    }
+
+    /// A page of a list of changes: behind a link or, without one or if it has expired
+    /// (<https://learn.microsoft.com/graph/delta-query-overview>), the first.
+    pub(crate) async fn changes(
+        &self,
+        link: Option<&str>,
+        first: Url,
+        prefer: &'static str,
+    ) -> Result<Page, GraphError> {
+        if let Some(link) = link {
+            match self.page(&Call::get(self.own(link)?).preferring(prefer)).await {
+                Err(error) if error.is_expired() => {}
+                page => return page,
+            }
+        }
+        self.page(&Call::get(first).preferring(prefer)).await
+    }
+
     /// All items of a list, up to a limit. A list whose next page has expired is read again from its beginning, once
     /// (<https://learn.microsoft.com/graph/delta-query-overview>: 410, or `syncStateNotFound`).
     pub(crate) async fn all(&self, first: Call, most: usize) -> Result<Vec<Value>, GraphError> {
         match self.walk(first.clone(), most).await {
-            Err(error)
-                if error.status == Some(StatusCode::GONE)
-                    || error.code.eq_ignore_ascii_case("syncStateNotFound") =>
-            {
-                self.walk(first, most).await
-            }
+            Err(error) if error.is_expired() => self.walk(first, most).await,
             walked => walked,
         }
     }
@@ -310,12 +344,15 @@ impl Http {
     /// The next page, whose address is followed as it is (<https://learn.microsoft.com/graph/paging>), but never to another
     /// server: the token goes along.
     fn follows(&self, call: &Call, link: &str) -> Result<Call, GraphError> {
+        Ok(Call { url: self.own(link)?, ..call.clone() })
+    }
+
+    /// A link of this server.
+    fn own(&self, link: &str) -> Result<Url, GraphError> {
         let origin = self.base()?.1.origin();
         let is_there = |url: &Url| url.origin() == origin && url.username().is_empty();
         let url = Url::parse(link).ok().filter(is_there);
-        let url =
-            url.ok_or_else(|| GraphError::new(ErrorKind::Tool, "the next page is on another server"))?;
-        Ok(Call { url, ..call.clone() })
+        url.ok_or_else(|| GraphError::new(ErrorKind::Tool, "the next page is on another server"))
     }
 
     /// Puts a piece of a file to an address that needs no token

@@ -5,6 +5,7 @@
 
 mod calendar;
 mod contacts;
+mod delta;
 mod event_json;
 mod folders;
 mod http;

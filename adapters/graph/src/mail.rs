@@ -52,7 +52,7 @@ const LAST_VERB: &str = "Integer 0x1081";
 const CLASS: &str = "String 0x001A";
 
 /// What is asked of a mail (<https://learn.microsoft.com/graph/api/resources/message>).
-const FIELDS: &str = "id,internetMessageId,parentFolderId,from,toRecipients,bccRecipients,replyTo,subject,\
+pub(crate) const FIELDS: &str = "id,internetMessageId,parentFolderId,from,toRecipients,bccRecipients,replyTo,subject,\
     sentDateTime,receivedDateTime,isRead,isDraft,flag";
 
 /// The mailbox of an account, whose mails are MIME here.
@@ -401,7 +401,7 @@ fn is_answered(item: &Value) -> bool {
     matches!(property(item, LAST_VERB), Some("102" | "103"))
 }
 
-fn arrived(item: &Value) -> Option<DateTime<FixedOffset>> {
+pub(crate) fn arrived(item: &Value) -> Option<DateTime<FixedOffset>> {
     DateTime::parse_from_rfc3339(text(item, "receivedDateTime")).ok()
 }
 
@@ -412,7 +412,7 @@ fn location(item: &Value, folders: &Folders) -> MessageLocation {
 
 /// A mail of a list. It is made a MIME text first, so that the rules for names, hidden text and lengths are the same as for
 /// every other mail.
-fn message(item: &Value, folders: &Folders) -> Message {
+pub(crate) fn message(item: &Value, folders: &Folders) -> Message {
     let folder = folders.by_id(text(item, "parentFolderId"));
     let read = Message::of_file(&as_mime(item)).unwrap_or_default();
     Message {

@@ -13,7 +13,9 @@ use adjutant_dav::{
 };
 use adjutant_fakes::graph::{FakeGraph, Reply};
 use adjutant_graph::{GraphAccount, GraphCalendar, GraphContacts, GraphMail};
-use adjutant_mail::{Attachment, Composed, Draft, FlagChange, FolderKind, MailError, Query};
+use adjutant_mail::{
+    Attachment, Composed, Draft, FlagChange, FolderKind, Headline, MailError, Message, Query,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use futures::FutureExt;
@@ -380,6 +382,102 @@ async fn a_file_goes_to_no_address_inside_of_a_network_and_an_id_is_no_path() {
         assert_eq!(error.kind, adjutant_mail::ErrorKind::NotFound, "{id}");
         assert_eq!(world.calendar().delete(id, None).await.unwrap_err().kind, ErrorKind::NotFound, "{id}");
     }
+}
+
+/// Everything that comes into the inbox since a link or a time, and the last link.
+async fn news(mail: &GraphMail, link: Option<&str>, since: &str) -> (Vec<(Message, Headline)>, String) {
+    let (mut all, mut link) = (Vec::new(), link.map(str::to_owned));
+    loop {
+        let news = mail.news("INBOX", link.as_deref(), moment(since), 200).await.unwrap();
+        let (mails, next, is_more) = news;
+        all.extend(mails);
+        if !is_more {
+            return (all, next);
+        }
+        link = Some(next);
+    }
+}
+
+fn numbered(number: usize) -> String {
+    format!(
+        "Authentication-Results: spf=pass smtp.mailfrom=y.test; dkim=pass\n header.d=y.test;dmarc=pass header.from=y.test\n\
+         From: Bob <bob@y.test>\nTo: {ADA}\nSubject: Invoice {number}\nMessage-ID: <{number}@y.test>\n\
+         In-Reply-To: <0@x.test>\nAuto-Submitted: auto-generated\n\nPlease pay {number}\n"
+    )
+}
+
+#[tokio::test]
+async fn new_mail_comes_once_and_with_its_header() {
+    let world = World::new();
+    let mail = world.mail();
+    world.graph.state().deliver(ADA, &numbered(1));
+    let id = world.graph.state().deliver(ADA, &numbered(2));
+    // Each mail comes a second after the one before.
+    let second = "2026-11-21T12:00:02Z";
+    assert_eq!(world.graph.state().now, moment(second));
+    let (first, link) = news(&mail, None, second).await;
+    let [(message, head)] = first.as_slice() else { panic!("{first:?}") };
+    assert_eq!((message.subject.as_str(), message.text.trim()), ("Invoice 2", "Please pay 2"));
+    assert_eq!((message.id.as_str(), message.in_reply_to.as_deref()), (id.as_str(), Some("<0@x.test>")));
+    assert_eq!((head.is_signed, head.is_automatic, head.is_reply_robot), (Some(true), true, false));
+    assert_eq!(head.received.map(|at| at.to_utc()), Some(moment(second)));
+
+    // What was read or moved away and back isn't new.
+    mail.flag(&id, FlagChange::Read).await.unwrap();
+    let (none, link) = news(&mail, Some(&link), second).await;
+    assert!(none.is_empty(), "{none:?}");
+    world.graph.state().lacks_headers = true;
+    world.graph.state().deliver(ADA, &numbered(3));
+    let (third, link) = news(&mail, Some(&link), second).await;
+    assert_eq!((third[0].0.subject.as_str(), third[0].1.is_signed), ("Invoice 3", Some(true)));
+
+    // A link that has expired begins anew: what comes again has its old key.
+    world.graph.state().expired_deltas = 1;
+    world.graph.state().deliver(ADA, &numbered(4));
+    let (again, _) = news(&mail, Some(&link), second).await;
+    let keys: Vec<&str> = again.iter().map(|(_, head)| head.key.as_str()).collect();
+    assert_eq!(keys[..2], [head.key.as_str(), third[0].1.key.as_str()]);
+    assert_eq!(keys.len(), 3);
+    let elsewhere =
+        mail.news("INBOX", Some("https://evil.test/v1.0/me"), moment(second), 10).await.unwrap_err();
+    assert!(elsewhere.message.contains("another server"), "{elsewhere}");
+}
+
+#[tokio::test]
+async fn ten_thousand_mails_come_page_by_page() {
+    let world = World::new();
+    let mail = world.mail();
+    let (_, link) = news(&mail, None, "2026-11-21T12:00:00Z").await;
+    for number in 0..10_000 {
+        world.graph.state().deliver(ADA, &numbered(number));
+    }
+    let (all, link) = news(&mail, Some(&link), "2026-11-21T12:00:00Z").await;
+    assert_eq!(all.len(), 10_000);
+    let requests = world.graph.state().requests.iter().filter(|request| request.contains("delta")).count();
+    assert!(requests <= 203, "{requests} pages");
+    assert!(news(&mail, Some(&link), "2026-11-21T12:00:00Z").await.0.is_empty());
+}
+
+#[tokio::test]
+async fn a_calendar_has_another_tag_once_something_changed() {
+    let world = World::new();
+    let calendar = world.calendar();
+    let tag = async |before: &str| calendar.tag("cal-main", before, december()).await.unwrap();
+    let empty = tag("").await;
+    assert_eq!(tag(&empty).await, empty);
+    let CreateOutcome::Created { url, .. } =
+        calendar.create("cal-main", &Series::new(&review(), stamp()).unwrap()).await.unwrap()
+    else {
+        panic!()
+    };
+    let created = tag(&empty).await;
+    assert_ne!(created, empty);
+    assert_eq!(tag(&created).await, created);
+    world.graph.state().expired_deltas = 1;
+    let again = tag(&created).await;
+    assert_ne!(again, created);
+    calendar.delete(&url, None).await.unwrap();
+    assert_ne!(tag(&again).await, again);
 }
 
 fn moment(text: &str) -> DateTime<Utc> {

@@ -3,6 +3,7 @@
 mod change;
 mod fetch;
 mod folders;
+mod idle;
 mod search;
 mod session;
 
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use tokio::sync::Mutex;
 
 pub use folders::{Folder, FolderKind};
+pub use idle::{MailMark, MailNews, MailboxWatch};
 pub use search::{Found, Query};
 
 use crate::compose::message_id;

@@ -7,6 +7,7 @@ mod address;
 mod bounce;
 mod compose;
 mod connection;
+mod headers;
 mod html;
 mod imap;
 mod message;
@@ -26,8 +27,11 @@ use adjutant_credential::{Credential, NoToken};
 pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
 pub use compose::{Attachment, Composed, Draft, Envelope, message_id};
+pub use headers::Headline;
 pub use html::readable;
-pub use imap::{FlagChange, Folder, FolderKind, Found, Imap, MessageLocation, Query};
+pub use imap::{
+    FlagChange, Folder, FolderKind, Found, Imap, MailMark, MailNews, MailboxWatch, MessageLocation, Query,
+};
 pub use message::{AttachmentInfo, MAX_TEXT, Message};
 pub use mx::{accepts_mail, service_host};
 pub use parts::decoded;

@@ -1,7 +1,7 @@
 //! Parses messages: headers, text and attachments.
 
 use chrono::{DateTime, FixedOffset};
-use mail_parser::{Address as AddressHeader, HeaderValue, MimeHeaders};
+use mail_parser::{Address as AddressHeader, HeaderName, HeaderValue, MimeHeaders};
 
 use crate::compose::message_id;
 use crate::html::one_line as line;
@@ -74,6 +74,8 @@ pub struct Message {
     pub answered: bool,
     /// Whether a search found it in the folder of sent messages.
     pub is_sent: bool,
+    /// Whether it came by a mailing list, or is a newsletter.
+    pub is_list: bool,
     pub folder: String,
 }
 
@@ -114,6 +116,7 @@ impl Message {
             text,
             is_truncated,
             attachments: whole.attachments().take(MAX_ITEMS).map(|part| attached(&part)).collect(),
+            is_list: head.header(HeaderName::ListId).or(head.header(HeaderName::ListUnsubscribe)).is_some(),
             ..Self::default()
         }
     }

@@ -102,6 +102,7 @@ function morphChildren(old, fresh) {
   for (const [id, node] of keyed) if (!wanted.has(id) && !isOurs(node)) node.remove();
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
+    if (isOurs(next) && keyed.has(next.id)) continue;
     while (at && isOurs(at)) at = at.nextSibling;
     const isLike = at && !at.id && at.nodeName === next.nodeName;
     const match = next.id ? keyed.get(next.id) : isLike && at;

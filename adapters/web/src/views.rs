@@ -279,11 +279,14 @@ pub enum PageAction {
     Approve,
     /// End a standing approval.
     EndRule,
+    StopWatch,
+    /// Tell of email, perhaps from somebody.
+    WatchMail,
 }
 
 impl PageAction {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::AddTask,
         Self::CompleteTask,
         Self::DeleteTask,
@@ -294,6 +297,8 @@ impl PageAction {
         Self::Retry,
         Self::Approve,
         Self::EndRule,
+        Self::StopWatch,
+        Self::WatchMail,
     ];
 
     /// Its name in a form.
@@ -309,6 +314,8 @@ impl PageAction {
             Self::Retry => "retry",
             Self::Approve => "approve",
             Self::EndRule => "rule",
+            Self::StopWatch => "stop-watch",
+            Self::WatchMail => "watch-mail",
         }
     }
 
@@ -324,6 +331,8 @@ impl PageAction {
             Self::Retry => page_tables::send_again(),
             Self::Approve => page_tables::let_in(),
             Self::EndRule => page_tables::end(),
+            Self::StopWatch => page_tables::stop(),
+            Self::WatchMail => page_tables::watch(),
         }
     }
 

@@ -44,6 +44,7 @@ pub use sections::retention::Retention;
 pub use sections::skills::Skills;
 pub use sections::store::Store;
 pub use sections::voice::{VoiceConfig, VoiceService};
+pub use sections::watches::WatchConfig;
 pub use sections::web::{SearchConfig, SearchKind};
 pub use settings::Settings;
 
@@ -52,7 +53,7 @@ use adjutant_sandbox::Launcher;
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use read::{ConfigReader, Section};
-use sections::{channels, mcp, oauth, skills, web};
+use sections::{channels, mcp, oauth, skills, watches, web};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +116,8 @@ pub struct Config {
     pub otlp: Option<Otlp>,
     /// `[voice]`.
     pub voice: VoiceConfig,
+    /// `[[watches]]`.
+    pub watches: Vec<WatchConfig>,
     /// Our own program, which reads PDFs in a process of its own.
     pub program: PathBuf,
     /// A digest of each setting of the file that instances on one store should have in common, by its key.
@@ -154,6 +157,7 @@ impl Config {
             listen: Some(LISTEN),
             otlp: None,
             voice: VoiceConfig::default(),
+            watches: Vec::new(),
             program: PathBuf::from("/proc/self/exe"),
             shared: BTreeMap::new(),
             data_dir,
@@ -286,6 +290,7 @@ impl Config {
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             otlp: root.section("otlp", Otlp::read),
             voice: root.section("voice", VoiceConfig::read),
+            watches: watches::read(root),
             ..self
         }
     }

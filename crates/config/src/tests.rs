@@ -270,6 +270,29 @@ fn logins_are_sealed_with_one_key() {
 }
 
 #[test]
+fn watches_are_read_and_their_faults_have_their_lines() {
+    use adjutant_types::{Bounds, WatchAction, WatchTrigger};
+
+    let first = "[[watches]]\nname = \"a\"\nperson = \"console:ada\"\non = \"mail\"\n";
+    let all = read(first).watches;
+    assert_eq!((all[0].action, all[0].bounds.every_s), (WatchAction::Tell, Bounds::MIN_EVERY_S_OF_ALL));
+    let some = format!(
+        "{first}from = [\"@acme.test\"]\ndo = \"run\"\nworkflow = \"briefing\"\nquiet = \"22:00-07:00\""
+    );
+    let all = read(&some).watches;
+    assert_eq!((all[0].words.as_str(), all[0].trigger), ("/run briefing", WatchTrigger::Mail));
+    assert_eq!((all[0].bounds.every_s, all[0].bounds.quiet.as_deref()), (60, Some("22:00-07:00")));
+    insta::assert_snapshot!(faults("[[watches]]\nname = \"a\"\non = \"webhook\"\ndo = \"ask\"\nquiet = \"at night\"\nfro = 1"), @r#"
+    config.toml:1: watches[0].person: missing: whom it tells, such as "telegram:123"
+    config.toml:1: watches[0].words: missing: what to do
+    config.toml:3: watches[0].on: unknown "webhook"; known here: mail, event_begins, event_changes, task_due
+    config.toml:5: watches[0].quiet: must be two times, such as "22:00-07:00"
+    config.toml:6: watches[0].fro: unknown key; did you mean `from`?
+    "#);
+    insta::assert_snapshot!(faults(&format!("{first}{first}")), @"config.toml:1: watches: two have the same name");
+}
+
+#[test]
 fn only_a_file_is_copied() {
     let backup = read("[backup]\nkeep = 3\npath = \"copies\"").backup.unwrap();
     assert_eq!((backup.every, backup.keep), (Duration::from_hours(24), 3));

@@ -7,3 +7,4 @@ pub mod basic;
 pub mod conversation;
 pub mod gateway;
 pub mod orchestrator;
+pub mod watching;

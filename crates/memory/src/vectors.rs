@@ -168,6 +168,7 @@ impl Vectors {
             id: store.new_id(),
             conversation_id,
             person_id,
+            purpose: "vectors".into(),
             model: self.embedder.name.clone(),
             error: None,
             tokens: [tokens, 0, 0],

@@ -42,7 +42,7 @@ impl Domain {
     /// Whether the catalogue shows it in one line, and `get_skill` its skills.
     pub fn is_folded(&self) -> bool {
         let handler = self.skills.first().map(|skill| &skill.handler);
-        matches!(handler, Some(Handler::Mcp(_) | Handler::Instructions(_)))
+        self.name == "watch" || matches!(handler, Some(Handler::Mcp(_) | Handler::Instructions(_)))
     }
 
     /// Its skills that have some of these words, the best first. A word counts for more, the fewer skills have it.

@@ -33,7 +33,7 @@ use tokio::sync::OnceCell;
 pub use approval::Approved;
 use approval_policy::Judgement;
 pub use permissions::{offered, reach};
-pub(crate) use wishes::mail_id;
+pub(crate) use wishes::{mail_id, of_words};
 
 use adjutant_l10n as l10n;
 use adjutant_models::SharedModel;
@@ -256,6 +256,7 @@ impl ActiveCall<'_> {
             services: &self.executor.services,
             accounts: &self.accounts,
             registry: self.registry,
+            intent: self.executor.intent.as_ref(),
             execution: &self.row.id,
             effect,
             is_retry,

@@ -287,6 +287,7 @@ mod tests {
                 "notes",
                 "schedule",
                 "tasks",
+                "watch",
                 "weather",
                 "web"
             ]
@@ -350,11 +351,10 @@ mod tests {
         - notes.search(query, folder?, limit?): Find notes by words of their text or name
         schedule: Recurring jobs; to remind once, add a task due then
         - schedule.create(when, text, timezone?): Schedule a recurring job
-        - schedule.delete(id): Delete a schedule
         - schedule.list(): List the schedules
-        - schedule.pause(id, paused?): Pause or resume a schedule
         tasks: Things
         - tasks.run(x?): Run it
+        watch: Tell or act when mail or events come
         web: Web pages
         - web.fetch(url): Read a web page
         - web.search(query, limit?): Search the web; web.fetch reads a result

@@ -1,4 +1,4 @@
-//! Ids and states are text in the database. Rust lets no other crate say so of these types; no database is spoken to here.
+//! Ids and states are text in the database, and some records JSON. Rust lets no other crate say so of these types; no database is spoken to here.
 
 use sqlx_core::any::{Any, AnyTypeInfo, AnyValueRef};
 use sqlx_core::decode::Decode;
@@ -6,10 +6,12 @@ use sqlx_core::error::BoxDynError;
 use sqlx_core::types::Type;
 
 use crate::{
-    AccountId, AccountState, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus,
-    FileId, FileKind, FileProblem, InboxKind, InstanceId, LoginId, LoginState, MemoryId, MessageForm,
-    OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState, RoomAnswers,
-    RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    AccountId, AccountState, Basis, Bounds, Condition, ConversationId, Ending, ExecutionId, ExecutionKind,
+    ExecutionStatus, FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState, LoginId,
+    LoginState, Mark, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority,
+    ProviderKind, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
+    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus, WatchAction, WatchId, WatchItem, WatchSource,
+    WatchState,
 };
 
 macro_rules! text_column {
@@ -35,13 +37,16 @@ macro_rules! text_column {
 
 text_column! { |id| Ok(id.into());
     AccountId, ConversationId, ExecutionId, FileId, InstanceId, LoginId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
-    ScheduleId, TaskId, TurnId
+    ScheduleId, TaskId, TurnId, WatchId, ItemId
 }
 
 text_column! { |text| Ok(text.parse()?);
     StopReason, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
-    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, ProviderKind, AccountState, LoginState
+    Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, ProviderKind, AccountState, LoginState,
+    WatchAction, WatchState, ItemState
 }
+
+text_column! { |json| Ok(serde_json::from_str(&json)?); Bounds, Condition, Mark, WatchItem, WatchSource }
 
 text_column! { |text| Ok(Self::read(&text)); Taint }
 

@@ -101,4 +101,8 @@ ids! {
     AccountId,
     /// A login at such a provider, under way.
     LoginId,
+    /// A watch: what somebody wants to be told of as soon as it happens.
+    WatchId,
+    /// Something that a watch or a briefing has found.
+    ItemId,
 }

@@ -20,6 +20,7 @@ mod states;
 mod taint;
 mod tasks;
 pub mod text;
+pub mod watches;
 
 pub use accounts::{AccountService, AccountState, LoginState, ProviderKind};
 pub use allowance::Allowance;
@@ -31,8 +32,8 @@ pub use error_text::holes;
 pub use error_text::{Argument, ErrorText, FromCall, FromConfig, FromOutside, FromStore, Own, Piece, Slots};
 pub use files::{FileKind, FileProblem};
 pub use ids::{
-    AccountId, ConversationId, ExecutionId, FileId, InstanceId, LoginId, MemoryId, OutboxId, PersonId,
-    QuestionId, RuleId, ScheduleId, TaskId, TurnId,
+    AccountId, ConversationId, ExecutionId, FileId, InstanceId, ItemId, LoginId, MemoryId, OutboxId,
+    PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId, WatchId,
 };
 pub use pins::PinKind;
 pub use prompt_text::PromptText;
@@ -44,6 +45,10 @@ pub use states::{
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
+pub use watches::{
+    Bounds, Condition, ItemNoun, ItemState, Mark, WatchAction, WatchItem, WatchSource, WatchState,
+    WatchTrigger,
+};
 
 /// The placeholder text of a message that is only files.
 pub const FILES_ALONE: &str = "📎";

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use adjutant_chat::suggest::nearest;
 use adjutant_l10n as l10n;
+pub use adjutant_store::inbox::is_spawn as is_background;
 use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
@@ -86,11 +87,6 @@ pub fn is_run(text: &str) -> bool {
         .iter()
         .filter_map(|word| text.strip_prefix(word))
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
-}
-
-/// Whether a message starts something that runs beside the conversation.
-pub fn is_background(text: &str) -> bool {
-    is_run(text) && text.starts_with(SPAWN)
 }
 
 /// The role and the task of `/spawn ROLE TASK`; either may be empty.

@@ -71,7 +71,7 @@ fn a_role_is_shown_with_what_it_may_do() {
     delegates to  nobody
     file          skills/roles/reviewer.toml (built in)
 
-    21 skills
+    22 skills
       assistant.history
       calendar.check_availability
       calendar.list_events
@@ -91,6 +91,7 @@ fn a_role_is_shown_with_what_it_may_do() {
       notes.search
       schedule.list
       tasks.search
+      watch.list
       web.fetch
       web.search
     ");

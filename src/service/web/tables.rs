@@ -1,20 +1,26 @@
 //! A person's things, the system, and what can be done with them.
 
+use adjutant_engine::conversation::watches::source_of;
 use adjutant_files::FolderError;
 use adjutant_l10n::{page, page_tables};
 use adjutant_memory::{Forgetting, Meant};
 use adjutant_skills::builtin::short_id;
+use adjutant_skills::builtin::watches::{change, described, new_row};
+use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{
     Batch, StoreError, access, check, dead, files, memories, people, rules, runs, schedules, tasks,
 };
 use adjutant_types::invisible_chars::line;
-use adjutant_types::{FileId, FileProblem, PersonId, Priority, TaskState};
+use adjutant_types::watches::MAX_WATCHES;
+use adjutant_types::{Bounds, FileId, FileProblem, PersonId, Priority, TaskState, WatchTrigger};
 use adjutant_web::views::{Cell, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
 use super::WebBackend;
 use super::view::ViewerContext;
 
+/// The longest name that a watch is for, in characters.
+const MAX_FROM: usize = 50;
 /// How many rows a table has.
 const ROWS: i64 = 200;
 /// The longest title of a new task, in characters.
@@ -52,6 +58,10 @@ impl WebBackend {
             ];
             row(cells, Some((PageAction::DeleteSchedule, schedule.id.to_string())))
         };
+        let watch = |watch: WatchRow| {
+            let cells = texts([described(&watch), watch.words.clone(), watch.state.to_string()]);
+            row(cells, Some((PageAction::StopWatch, watch.id.to_string())))
+        };
         let rule = |rule: rules::RuleRow| {
             let used = page::used_of(rule.used, rule.most_uses);
             let (since, until) = (view.moment(rule.created_at), view.moment(rule.expires_at));
@@ -76,6 +86,13 @@ impl WebBackend {
                     page_tables::status(),
                 ],
                 rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
+                ..Table::default()
+            },
+            Table {
+                title: page_tables::watches(),
+                empty: page_tables::no_watches(),
+                columns: vec![page_tables::what(), page_tables::then(), page_tables::status()],
+                rows: watches::of_person(store, &person).await?.into_iter().map(watch).collect(),
                 ..Table::default()
             },
             self.memories(&view, &person).await?,
@@ -224,6 +241,24 @@ impl WebBackend {
         Ok(content.map(|content| (row.name, content)))
     }
 
+    /// Adds a watch that tells of email. The form's own button is the yes.
+    async fn add_watch(&self, person: &PersonId, from: &str) -> Result<bool, StoreError> {
+        let (store, from) = (&self.store, line(from, MAX_FROM));
+        let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
+        let here = people::last_direct_conversation(store, person).await?;
+        let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
+        let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(false) };
+        let mut row = new_row(store, (&here, person), source);
+        match from.as_str() {
+            "" => row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL,
+            _ => row.condition.from.push(from),
+        }
+        let mut batch = Batch::new();
+        watches::insert(&mut batch, &row);
+        store.write(batch).await?;
+        Ok(true)
+    }
+
     pub(super) async fn do_act(
         &self,
         viewer: &Viewer,
@@ -272,6 +307,12 @@ impl WebBackend {
                 let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };
                 runs::delete_plan(&mut batch, &row.id);
             }
+            PageAction::StopWatch => {
+                let watch = watches::by_id(store, &key.into()).await?;
+                let Some(watch) = watch.filter(|watch| watch.person_id == person) else { return Ok(false) };
+                change(&mut batch, &watch, None, store.now());
+            }
+            PageAction::WatchMail => return self.add_watch(&person, key).await,
             PageAction::EndRule => rules::end(&mut batch, &person, &key.into(), store.now()),
             PageAction::CancelPlan => return Ok(false),
             PageAction::Retry | PageAction::Approve if !viewer.is_owner => return Ok(false),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::mail::Mail;
 pub use self::mail::Sent;
-use self::query::Listing;
+use self::query::{Listing, Seen};
 use crate::http::{self, HttpRequest};
 
 /// How many requests a mailbox allows at once.
@@ -65,7 +65,12 @@ pub struct State {
     pub expired_links: usize,
     /// What time it is.
     pub now: DateTime<Utc>,
+    /// Links to changes, once followed, have expired so many times more.
+    pub expired_deltas: usize,
+    /// Lists of changes leave the headers of mails out.
+    pub lacks_headers: bool,
     links: BTreeMap<String, Listing>,
+    deltas: BTreeMap<String, Seen>,
     uploads: BTreeMap<String, (String, String, String, Vec<u8>)>,
     counter: usize,
 }
@@ -86,7 +91,10 @@ impl Default for State {
             at_once: 0,
             expired_links: 0,
             now: DateTime::from_timestamp(1_795_262_400, 0).unwrap_or_default(),
+            expired_deltas: 0,
+            lacks_headers: false,
             links: BTreeMap::new(),
+            deltas: BTreeMap::new(),
             uploads: BTreeMap::new(),
             counter: 0,
         }
@@ -330,11 +338,22 @@ impl State {
         if !asked.header("prefer").split(", ").any(|one| one == "IdType=\"ImmutableId\"") {
             return Err(wrong("the ids would change"));
         }
+        let is_delta = asked.query.contains_key("$deltatoken");
+        if is_delta && asked.query.len() > 1 {
+            return Err(wrong("a link is followed as it is"));
+        }
+        let expired = || {
+            let message = "The link has expired.".to_owned();
+            Refusal { status: 410, code: "SyncStateNotFound", message }
+        };
+        if is_delta && self.expired_deltas > 0 {
+            self.expired_deltas -= 1;
+            return Err(expired());
+        }
         if let Some(link) = asked.query.get("$skiptoken") {
             if self.expired_links > 0 {
                 self.expired_links -= 1;
-                let message = "The link has expired.".to_owned();
-                return Err(Refusal { status: 410, code: "SyncStateNotFound", message });
+                return Err(expired());
             }
             let listing = self.links.remove(link).ok_or_else(|| wrong("a link that was never given"))?;
             return Ok(self.page(asked, listing));

@@ -49,6 +49,11 @@ impl CalDav {
         self.query(calendar, &format!("<C:time-range start=\"{from}\" end=\"{to}\"/>")).await
     }
 
+    /// Another text than before, unless nothing in the calendar has changed since. Empty if the server doesn't say.
+    pub async fn tag(&self, calendar: &str) -> Result<String, DavError> {
+        self.client.tag(calendar).await
+    }
+
     /// The object with this UID.
     pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
         let text = xml_text(uid);

@@ -182,6 +182,23 @@ impl Client {
         Ok((entries, at))
     }
 
+    /// The state of a collection: its ctag
+    /// (<https://github.com/apple/ccs-calendarserver/blob/master/doc/Extensions/caldav-ctag.txt>) or, where there is none, its
+    /// sync-token (RFC 6578 §4).
+    pub(crate) async fn tag(&self, collection: &str) -> Result<String, DavError> {
+        let body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:propfind xmlns:D=\"DAV:\" \
+                    xmlns:S=\"http://calendarserver.org/ns/\"><D:prop><S:getctag/><D:sync-token/></D:prop></D:propfind>";
+        let mut tag = String::new();
+        let each = |mut entry: Entry| {
+            let tags =
+                ["http://calendarserver.org/ns/getctag", "DAV:sync-token"].map(|name| entry.take(name));
+            let found = tags.into_iter().flatten().find(|tag| !tag.trim().is_empty());
+            tag = found.unwrap_or_default();
+        };
+        self.report("PROPFIND", &self.url(collection)?, "0", body.to_owned(), each).await?;
+        Ok(tag)
+    }
+
     /// A request answered by a list; returns the URL that answered, after redirects.
     async fn report(
         &self,

@@ -104,6 +104,24 @@ async fn what_we_write_another_client_reads() {
 }
 
 #[tokio::test]
+async fn a_calendar_has_another_tag_once_something_changed() {
+    let Some(server) = server() else { return };
+    let (dav, url) = calendar(server, "tagged").await;
+    let empty = dav.tag(&url).await.unwrap();
+    assert!(!empty.is_empty());
+    assert_eq!(dav.tag(&url).await.unwrap(), empty);
+    let CreateOutcome::Created { url: object, etag } = dav.create(&url, &series("a", None)).await.unwrap()
+    else {
+        panic!()
+    };
+    let created = dav.tag(&url).await.unwrap();
+    assert_ne!(created, empty);
+    dav.delete(&object, etag.as_deref()).await.unwrap();
+    assert_ne!(dav.tag(&url).await.unwrap(), created);
+    assert_eq!(dav.tag("/me/nowhere/").await.unwrap_err().kind, ErrorKind::NotFound);
+}
+
+#[tokio::test]
 async fn a_second_try_finds_the_first() {
     let Some(server) = server() else { return };
     let (dav, url) = calendar(server, "twice").await;

@@ -39,6 +39,22 @@ pub(super) struct Item {
     leaves: Vec<Leaf>,
 }
 
+impl Item {
+    /// The message, as far as its beginning was fetched.
+    pub(super) fn message(&self, validity: u32, folder: &str) -> Message {
+        let message = Message::parse(&[self.header.as_slice(), self.text.as_slice()].concat());
+        Message {
+            id: location_id(self.uid, validity, folder),
+            date: message.date.or(self.arrived),
+            unread: !self.seen,
+            flagged: self.flagged,
+            answered: self.answered,
+            folder: folder.to_owned(),
+            ..message
+        }
+    }
+}
+
 /// A part without nested parts.
 #[derive(Debug, Clone)]
 struct Leaf {

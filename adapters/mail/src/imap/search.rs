@@ -217,7 +217,8 @@ impl Session {
         let opened = self.select(&folder.name).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
-             IN-REPLY-TO REFERENCES MIME-VERSION CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
+             IN-REPLY-TO REFERENCES LIST-ID LIST-UNSUBSCRIBE MIME-VERSION CONTENT-TYPE \
+             CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );
         let exists = usize::try_from(opened.exists).unwrap_or(usize::MAX);
         let (items, total, is_exact) = if exists == 0 || limit == 0 {
@@ -231,7 +232,7 @@ impl Session {
             let found = self.newest_uids(query, opened.exists, limit).await?;
             (self.fetch(&found.items, &what, HEADERS + TEXT).await?, found.total, found.is_exact)
         };
-        let items = items.into_iter().map(|item| dated(item, opened.validity, folder)).collect();
+        let items = items.iter().map(|item| dated(item, opened.validity, folder)).collect();
         Ok(Newest { items, total, is_exact })
     }
 
@@ -285,18 +286,8 @@ impl Session {
     }
 }
 
-fn dated(item: Item, validity: u32, folder: &Folder) -> Dated {
-    let Item { uid, arrived, seen, flagged, answered, header, text, .. } = item;
-    let message = Message::parse(&[header, text].concat());
-    let message = Message {
-        id: location_id(uid, validity, &folder.name),
-        date: message.date.or(arrived),
-        unread: !seen,
-        flagged,
-        answered,
-        is_sent: folder.kind == Some(FolderKind::Sent),
-        folder: folder.name.clone(),
-        ..message
-    };
-    (message.date, uid, message)
+fn dated(item: &Item, validity: u32, folder: &Folder) -> Dated {
+    let is_sent = folder.kind == Some(FolderKind::Sent);
+    let message = Message { is_sent, ..item.message(validity, &folder.name) };
+    (message.date, item.uid, message)
 }

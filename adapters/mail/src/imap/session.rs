@@ -4,12 +4,14 @@
 //! or fetch is refused, and logs passwords.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use adjutant_credential::Credential;
 use async_imap::Client;
 use async_imap::imap_proto::{Capability, MailboxDatum, Outcome, Response, ResponseCode, Status};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use tokio::io::AsyncWriteExt;
+use tokio::time::Instant;
 
 use crate::connection::{Connection, connect, connection_lost, guarded, within};
 use crate::{ErrorKind, Folder, MailError, Server, Tls, utf7};
@@ -24,11 +26,19 @@ pub(crate) struct Command {
     parts: Vec<Vec<u8>>,
     allowance: usize,
     timeout_factor: u32,
+    /// How long the second part waits for the selected folder to grow.
+    pause: Option<Duration>,
 }
 
 impl Command {
     pub(crate) fn new(text: &str) -> Self {
-        Self { parts: vec![text.as_bytes().to_vec()], allowance: MAX_RESPONSE, timeout_factor: 1 }
+        let parts = vec![text.as_bytes().to_vec()];
+        Self { parts, allowance: MAX_RESPONSE, timeout_factor: 1, pause: None }
+    }
+
+    /// Waits until the selected folder has grown, at most so long (RFC 2177).
+    pub(crate) fn idle(limit: Duration) -> Self {
+        Self { pause: Some(limit), ..Self::new("IDLE\r\n").then(b"DONE") }
     }
 
     /// Allows a response of this many bytes.
@@ -93,6 +103,8 @@ pub(crate) struct Session {
     tag: u32,
     capabilities: HashSet<String>,
     selected: Option<(String, SelectedFolder)>,
+    /// Whether the selected folder has grown since this was last set to false.
+    pub(crate) has_grown: bool,
     /// The cached list of folders.
     pub(crate) known: moka::future::Cache<(), Vec<Folder>>,
     /// Whether it can no longer be used, also because an exchange was cancelled.
@@ -187,6 +199,7 @@ impl Session {
             tag: 0,
             capabilities: HashSet::new(),
             selected: None,
+            has_grown: false,
             known: moka::future::Cache::builder().time_to_live(FOLDERS_TTL).max_capacity(1).build(),
             is_broken: false,
             is_outcome_unknown: false,
@@ -224,17 +237,12 @@ impl Session {
         self.tag += 1;
         let tag = format!("a{}", self.tag);
         self.client.get_mut().allowance = command.allowance;
-        let timeout = self.timeout * command.timeout_factor;
-        let selected = &mut self.selected;
+        let timeout = self.timeout * command.timeout_factor + command.pause.unwrap_or_default();
+        let (selected, has_grown) = (&mut self.selected, &mut self.has_grown);
         let mut on_response = |response: &Response<'_>| {
-            match (response, selected.as_mut()) {
-                (Response::MailboxData(MailboxDatum::Exists(exists)), Some((_, open))) => {
-                    open.exists = *exists
-                }
-                (Response::Expunge(_), Some((_, open))) => open.exists = open.exists.saturating_sub(1),
-                _ => {}
-            }
+            *has_grown |= grows(selected, response);
             on_response(response);
+            *has_grown
         };
         let completion = within(timeout, exchange(&mut self.client, &tag, command, &mut on_response)).await?;
         self.is_broken = false;
@@ -285,6 +293,18 @@ impl Session {
     }
 }
 
+/// Counts the messages of the selected folder. Returns whether it has grown.
+fn grows(selected: &mut Option<(String, SelectedFolder)>, response: &Response<'_>) -> bool {
+    let Some((_, open)) = selected else { return false };
+    let before = open.exists;
+    match response {
+        Response::MailboxData(MailboxDatum::Exists(exists)) => open.exists = *exists,
+        Response::Expunge(_) => open.exists = open.exists.saturating_sub(1),
+        _ => {}
+    }
+    open.exists > before
+}
+
 /// How the server completed a command; after an error of the connection there is none.
 enum Completion {
     Ok,
@@ -295,23 +315,37 @@ async fn exchange(
     client: &mut Client<Connection>,
     tag: &str,
     command: &Command,
-    on_response: &mut impl FnMut(&Response<'_>),
+    on_response: &mut impl FnMut(&Response<'_>) -> bool,
 ) -> Result<Completion, MailError> {
     let mut parts = command.parts.iter();
     let connection = client.get_mut();
     connection.write_all(format!("{tag} ").as_bytes()).await.map_err(connection_lost)?;
     write(connection, &mut parts).await?;
-    let mut farewell = String::new();
+    let (mut farewell, mut has_grown) = (String::new(), false);
+    let mut pause_end: Option<Instant> = None;
     loop {
-        let Some(response) = client.read_response().await.map_err(read_error)? else {
-            return Err(connection_closed(&farewell));
+        let reading = client.read_response();
+        let read = match pause_end {
+            // Only reading is given up, and what was read stays in the client.
+            Some(end) => tokio::time::timeout_at(end, reading).await,
+            None => Ok(reading.await),
         };
+        let Ok(read) = read else {
+            pause_end = None;
+            write(client.get_mut(), &mut parts).await?;
+            continue;
+        };
+        let Some(response) = read.map_err(read_error)? else { return Err(connection_closed(&farewell)) };
         match response.parsed() {
             Response::Continue(_) => {
                 if parts.len() == 0 {
                     return Err(MailError::tool("the server asks for more data than the command has"));
                 }
-                write(client.get_mut(), &mut parts).await?;
+                let pause = command.pause.filter(|_| pause_end.is_none() && !has_grown);
+                pause_end = pause.map(|pause| Instant::now() + pause);
+                if pause_end.is_none() {
+                    write(client.get_mut(), &mut parts).await?;
+                }
             }
             Response::Done { tag: ended, status, outcome } if ended.0 == tag => {
                 return Ok(match status {
@@ -320,7 +354,12 @@ async fn exchange(
                 });
             }
             Response::Data { status: Status::Bye, .. } => farewell = response_text(response.parsed()),
-            other => on_response(other),
+            other => {
+                has_grown = on_response(other);
+                if has_grown && pause_end.take().is_some() {
+                    write(client.get_mut(), &mut parts).await?;
+                }
+            }
         }
     }
 }

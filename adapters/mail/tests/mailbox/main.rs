@@ -2,6 +2,7 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod idle;
 mod misbehaviour;
 mod received;
 mod sent;

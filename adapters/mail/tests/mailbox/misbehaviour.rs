@@ -16,24 +16,24 @@ use crate::tokens::tokens;
 use crate::{at, draft, imap, server, smtp};
 
 /// What the fake does about a line.
-enum Does {
+pub(crate) enum Does {
     Says(String),
     SaysAndCuts(String),
     Hangs,
 }
 
-fn says(text: &str) -> Does {
+pub(crate) fn says(text: &str) -> Does {
     Does::Says(text.to_owned())
 }
 
-fn says_and_cuts(text: &str) -> Does {
+pub(crate) fn says_and_cuts(text: &str) -> Does {
     Does::SaysAndCuts(text.to_owned())
 }
 
 /// What stands for a line before the greeting.
 const HELLO: &str = "hello";
 
-type Heard = Arc<Mutex<Vec<String>>>;
+pub(crate) type Heard = Arc<Mutex<Vec<String>>>;
 
 /// A server on loopback without TLS that goes by a script: the number of the connection and a line (the first
 /// one is the greeting's) to what it does. Also what it heard.
@@ -380,7 +380,9 @@ async fn nobody_listens() {
 }
 
 /// IMAP as far as an empty inbox, up to what a test does otherwise.
-fn imap_fake(mut otherwise: impl FnMut(usize, &str) -> Option<Does> + Send + 'static) -> (Server, Heard) {
+pub(crate) fn imap_fake(
+    mut otherwise: impl FnMut(usize, &str) -> Option<Does> + Send + 'static,
+) -> (Server, Heard) {
     fake(move |number, line| {
         otherwise(number, line).unwrap_or_else(|| {
             let (tag, command) = line.split_once(' ').unwrap_or_default();

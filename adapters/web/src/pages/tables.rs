@@ -17,7 +17,7 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
         nav.jump aria-label=(sanitized(&frame.title)) {
             @for (number, table) in tables.iter().enumerate() { a href={ "#table-" (number) } { (table.title) } }
         }
-        div.filter data-ours="" {
+        div.filter #filter data-ours="" {
             input type="search" aria-label=(page_tables::find()) placeholder=(page_tables::find());
         }
         div #live data-whole="yes" {
@@ -29,7 +29,24 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
                 }
             }
         }
+        @if frame.path == "/things" { (watch_form(frame)) }
     })
+}
+
+/// Makes a watch that tells of email.
+fn watch_form(frame: &Frame<'_>) -> Markup {
+    html! {
+        form.row method="post" action="/act" {
+            (token(frame.token))
+            input type="hidden" name="back" value=(frame.path);
+            input type="hidden" name="act" value=(PageAction::WatchMail.name());
+            label {
+                (page_tables::tell_me()) " "
+                input type="text" name="key" maxlength="50" placeholder="@acme.example";
+            }
+            button.other type="submit" { (PageAction::WatchMail.label()) }
+        }
+    }
 }
 
 /// What this process logged for a turn.

@@ -66,7 +66,7 @@ fn filter() -> Markup {
         ("expensive", page_talk::expensive_steps()),
     ];
     html! {
-        div.filter data-ours="" role="group" aria-label=(page_talk::find_step()) {
+        div.filter #filter data-ours="" role="group" aria-label=(page_talk::find_step()) {
             input type="search" aria-label=(page_talk::find_step()) placeholder=(page_talk::find_step());
             @for (value, name) in kinds {
                 button type="button" value=(value) aria-pressed=(if value.is_empty() { "true" } else { "false" }) { (name) }

@@ -174,7 +174,7 @@ fn shared(section: &mut Section<'_>) -> (People, String) {
 }
 
 /// A key that its table can't do without.
-fn needed<T>(
+pub(super) fn needed<T>(
     section: &mut Section<'_>,
     key: &'static str,
     what: &str,

@@ -15,4 +15,5 @@ pub(super) mod retention;
 pub(super) mod skills;
 pub(super) mod store;
 pub(super) mod voice;
+pub(super) mod watches;
 pub(super) mod web;

@@ -55,6 +55,8 @@ pub enum Command<'t> {
     Web,
     /// A provider or an account; without one, what there is.
     Connect(&'t str),
+    /// Lists them, or changes one: `pause 2`, `stop k3x9zq`.
+    Watches(&'t str),
     /// Lists them, shows or changes one: `private`, `private remove`, `rename private work`.
     Accounts(&'t str),
     Unknown(&'t str),
@@ -88,6 +90,7 @@ impl<'t> Command<'t> {
             "link" => Self::Link(rest),
             "web" => Self::Web,
             "connect" => Self::Connect(rest),
+            "watches" | "watch" => Self::Watches(rest),
             "accounts" | "account" => Self::Accounts(rest),
             _ => Self::Unknown(&word[..=name.len()]),
         }
@@ -120,6 +123,7 @@ mod tests {
             ("/room@adjutant_bot skills tasks, calendar", Command::Room("skills tasks, calendar")),
             ("/start abc", Command::Help),
             ("/connect Google", Command::Connect("Google")),
+            ("/watches pause k3x9zq", Command::Watches("pause k3x9zq")),
             ("/accounts rename private work", Command::Accounts("rename private work")),
             ("/hlep@adjutant_bot me", Command::Unknown("/hlep")),
             ("/mine 2, please", Command::Mine("2,")),

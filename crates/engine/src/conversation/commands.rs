@@ -65,6 +65,7 @@ impl Conversations {
             Command::Rules(rest) => return self.rules(row, rest).await,
             Command::Room(rest) => return self.room(row, rest).await,
             Command::Connect(rest) => return self.connect(row, rest).await,
+            Command::Watches(rest) => return self.watches(row, rest).await,
             Command::Accounts(rest) => return self.accounts(row, rest).await,
             Command::Mine(which) => self.mine(row, which, &mut batch).await?,
             Command::Pair(code) => self.pair(row, code).await?,

@@ -247,6 +247,7 @@ impl Conversations {
             if about.is_empty() { format!("- {line}") } else { format!("- {line} ({})", about.join(", ")) }
         };
         let text = match accounts {
+            [] if !self.has_logins() => words::not_set_up(),
             [] => words::no_accounts(),
             _ => words::your_accounts(accounts.iter().map(line).collect::<Vec<_>>().join("\n")),
         };

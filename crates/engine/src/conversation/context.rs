@@ -14,6 +14,7 @@ use adjutant_skills::accounts::{ConnectedAccount, PersonAccounts};
 use adjutant_store::context::{self, ContextQuery};
 use adjutant_store::first_messages::EARLIER;
 use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::watches::TurnItems;
 use adjutant_store::{StoreError, memories, objects};
 use adjutant_turn::journal::{FirstMessages, TurnContext};
 use adjutant_types::invisible_chars::display_name;
@@ -21,6 +22,7 @@ use adjutant_types::{AccountService, PromptText, Taint};
 
 use super::history::{self, EarlierTurn};
 use crate::orchestrator::Orchestrator;
+use crate::watching;
 use waiting::WaitingTurn;
 
 /// How many memories are shown that the message finds.
@@ -44,6 +46,10 @@ pub async fn of_turn(
     orchestrator: &Orchestrator,
 ) -> Result<PromptContext, StoreError> {
     let services = &orchestrator.agents.executor.services;
+    if let Some(found) = ctx.watch() {
+        let head = head(ctx, &services.accounts.of(ctx).await?);
+        return Ok(of_watch(ctx, turn, head, found));
+    }
     let (store, person, here) = (&ctx.store, &ctx.turn.person.id, &ctx.turn.conversation);
     let (vectors, fade) = (services.vectors.as_deref(), services.fade);
     let asker = Asker { person, here, zone: ctx.turn.zone, vectors, fade };
@@ -86,8 +92,25 @@ pub async fn of_turn(
         messages.extend([Message::new(Role::User, shown(ctx, &names, &data.mentions.join("\n")))]);
     }
     messages.extend(sent.map(|sent| sent.message));
+    if let Some(found) = &ctx.turn.found {
+        let (text, sources) = watching::found(&turn.id, &found.items);
+        messages.extend([Message::new(Role::User, text)]);
+        taint.add(&sources);
+    }
     messages.extend([Message::new(Role::User, shown(ctx, &turn.text_taint, &turn.text))]);
     Ok(PromptContext { messages, taint, needs_compacting: past.needs_compacting })
+}
+
+/// The first messages of a watch's turn: nothing private stands beside what others wrote.
+fn of_watch(ctx: &TurnContext, turn: &TurnRow, head: PromptText, found: &TurnItems) -> PromptContext {
+    let (text, taint) = watching::found(&turn.id, &found.items);
+    let messages = vec![
+        Message::new(Role::System, head),
+        Message::new(Role::System, facts::of_watch(ctx, found)),
+        Message::new(Role::User, text),
+        Message::new(Role::User, PromptText::own(&turn.text)),
+    ];
+    PromptContext { messages: messages.into(), taint, needs_compacting: false }
 }
 
 /// Reads rows where there are some.

@@ -13,6 +13,7 @@ pub mod context;
 mod extraction;
 pub mod history;
 mod limits;
+pub mod lines;
 pub mod memory_commands;
 mod ownership;
 mod parking;
@@ -24,6 +25,7 @@ mod start;
 pub mod turn;
 mod verdicts;
 pub mod voice_answers;
+pub mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_store::executions;
+use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
 use adjutant_store::{Store, StoreError};
-use adjutant_types::TurnId;
 use serde_json::Value;
 
 /// The maximum number of things of one turn.
@@ -104,16 +103,11 @@ fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: 
 }
 
 /// The unread emails that a turn read and its answer names: in part, if only one was read.
-pub(super) async fn emails_in_answer(
-    store: &Store,
-    turn: &TurnId,
-    answer: &str,
-) -> Result<Vec<String>, StoreError> {
-    let rows = executions::of_turn(store, turn).await?;
+pub(super) fn emails_in_answer(rows: &[ExecutionRow], answer: &str) -> Vec<String> {
     let is_email = |skill: &str| skill.starts_with("email.");
     let rows = rows.iter().filter(|row| row.skill.as_deref().is_some_and(is_email));
     let results = rows.filter_map(|row| serde_json::from_str(row.data.as_deref()?).ok());
-    Ok(in_answer(&results.collect::<Vec<Value>>(), &answer.to_lowercase()))
+    in_answer(&results.collect::<Vec<Value>>(), &answer.to_lowercase())
 }
 
 fn in_answer(results: &[Value], answer: &str) -> Vec<String> {
@@ -193,7 +187,8 @@ fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
         "email" if verb == "attachment" => "file",
         "email" => "mail",
         "tasks" => "task",
-        domain => domain,
+        // Of what watches and briefings tell, each thing says what it is.
+        domain => text("noun").unwrap_or(domain),
     };
     let gone = if verb.starts_with("delete") || verb == "forget" { "deleted " } else { "" };
     let from = writer(thing).map(|name| format!(" from {}", clip(name))).unwrap_or_default();

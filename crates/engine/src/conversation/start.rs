@@ -2,14 +2,14 @@
 
 use adjutant_chat::EventId;
 use adjutant_l10n as l10n;
-use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::inbox::{self, InboxRow, NewRow};
 use adjutant_store::leases::lane;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, sharing};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_types::metrics;
-use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
+use adjutant_types::{Basis, ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
 
 use super::Conversations;
 use super::access::Admitted;
@@ -99,6 +99,35 @@ impl Conversations {
         fail_point("turn-started");
         let lease = self.instance.taken(name, &returned);
         Ok(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] })
+    }
+
+    /// Adds a message of our own to the batch, with its turn, which is done: one call and its answer. It needs no lane.
+    pub(crate) fn add_done(
+        &self,
+        batch: &mut Batch,
+        row: &NewRow<'_>,
+        (skill, closing): (&str, &Closing),
+        answer: outbox::Message,
+    ) {
+        let (now, stored) = (self.store.now(), row.as_stored(0, self.store.now()));
+        let turn = self.new_turn(&stored, std::slice::from_ref(&stored));
+        inbox::arrive(batch, row, now);
+        turns::start(batch, &turn, &[]);
+        inbox::take_arriving(batch, &row.event, &turn.id);
+        turns::set_taint(batch, &turn.id, &closing.taint);
+        let root = root_row(&turn, self.store.new_id());
+        let call = ExecutionRow {
+            parent_id: Some(root.id.clone()),
+            skill: Some(skill.to_owned()),
+            parameters: Some("{}".to_owned()),
+            basis: Some(Basis::Policy),
+            ..ExecutionRow::new(self.store.new_id(), &turn.id, ExecutionKind::Skill)
+        };
+        executions::insert(batch, &root, &turn.conversation_id);
+        let call = call.closed(ExecutionStatus::Completed, closing, now);
+        executions::insert(batch, &call, &turn.conversation_id);
+        let answer = outbox::Message { turn: Some(turn.id.clone()), ..answer };
+        self.close(batch, &turn, TurnStatus::Completed, &answer);
     }
 
     fn new_turn(&self, first: &InboxRow, rows: &[InboxRow]) -> TurnRow {

@@ -19,7 +19,7 @@ use adjutant_store::leases::{Lease, lane};
 use adjutant_store::outbox::OutboxRow;
 use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending};
+use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending, watches};
 use adjutant_turn::journal::{
     AgentSlots, Arrivals, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,
@@ -28,16 +28,17 @@ use adjutant_turn::wording::{self, StatusSummary};
 use adjutant_types::metrics;
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    AccountService, Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, NOTHING_TO_TELL,
-    QuestionKind, QuestionState, TurnId, TurnStatus,
+    AccountService, Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, ItemNoun, NOTHING_TO_TELL,
+    QuestionKind, QuestionState, TurnId, TurnStatus, WatchItem,
 };
 use parking_lot::Mutex;
 use tracing::Instrument;
 
 use super::context;
 use super::recent_entities::emails_in_answer;
-use super::{Conversations, Handle};
+use super::{Conversations, Handle, lines};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
+use crate::watching::quiet_until;
 
 /// What later turns read as the answer of a turn whose question was withdrawn.
 const WITHDRAWN: &str = "(changed by the person)";
@@ -208,7 +209,7 @@ impl Conversations {
         leased: &LeasedTurn,
         ctx: &TurnContext,
         mut answer: outbox::Message,
-        writes: Batch,
+        mut writes: Batch,
     ) -> Result<(), StoreError> {
         let status = TurnStatus::Completed;
         let mut parts = vec![answer.text];
@@ -218,19 +219,28 @@ impl Conversations {
         answer.text = parts.join("\n\n");
         if answer.text.is_empty() && answer.file.is_none() {
             let is_scheduled = ctx.turn.is_scheduled && leased.turn.text_taint.is_clean();
-            let is_unanswered = ctx.io.in_reply_to.lock().iter().all(|id| id.starts_with("schedule:"));
-            if (is_scheduled && is_unanswered) || !self.is_addressed(ctx).await? {
+            if (is_scheduled && is_unanswered(ctx)) || !self.is_addressed(ctx).await? {
                 return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
             }
             answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
         }
+        let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
+        if let Some(until) = watch.and_then(|watch| quiet_until(watch, self.store.now(), ctx.turn.zone)) {
+            let (turn, now) = (&leased.turn, self.store.now());
+            let receipt = WatchItem::new(ItemNoun::Receipt, &turn.id, ("", &answer.whole()), now);
+            let here = (&turn.conversation_id, &turn.person_id);
+            watches::brief(&mut writes, &self.store.new_id(), here, &receipt, (now, Some(until)));
+            return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
+        }
+        let rows = executions::of_turn(&self.store, &leased.turn.id).await?;
+        answer.choices = lines::choices_of(&rows);
         let services = &self.orchestrator.agents.executor.services;
         let accounts = match ctx.is_typed() {
             true => services.accounts.of(ctx).await?,
             false => PersonAccounts::default(),
         };
         let shown = match accounts.has(AccountService::Mail) {
-            true => emails_in_answer(&self.store, &leased.turn.id, &answer.text).await?,
+            true => emails_in_answer(&rows, &answer.text),
             false => Vec::new(),
         };
         self.end(leased, ctx, status, answer, writes).await?;
@@ -270,8 +280,13 @@ impl Conversations {
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         let own_text = leased.turn.text_taint.is_clean().then_some(leased.turn.text.as_str());
         // A new turn has the name of its run in its own row.
-        let may_be_scheduled = !leased.is_new() || leased.turn.answers.contains("schedule:");
+        let may_be_by = |name: &str| !leased.is_new() || leased.turn.answers.contains(name);
+        let may_be_scheduled = may_be_by("schedule:") || may_be_by("watch:");
         let is_scheduled = may_be_scheduled && inbox::is_scheduled(&self.store, &leased.turn.id).await?;
+        let found = match may_be_by("watch:") || may_be_by("line:") {
+            true => watches::of_turn(&self.store, &leased.turn.id).await?.map(Arc::new),
+            false => None,
+        };
         let room = match here.shared {
             true => room_rules::of(&self.store, &here.channel, &here.place).await?,
             false => RoomRule::default(),
@@ -286,6 +301,7 @@ impl Conversations {
                 person: Arc::new(person),
                 settings: settings.clone(),
                 is_scheduled,
+                found,
                 is_addressed,
                 room: Arc::new(room),
             },
@@ -330,7 +346,7 @@ impl Conversations {
         ctx.free_all(&mut batch);
         let is_answer = status == TurnStatus::Completed && self.speaks;
         let aloud = is_answer && inbox::is_spoken(&self.store, &leased.turn.id).await?;
-        let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, Vec::new()) };
+        let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, answer.choices) };
         self.close_work(&mut batch, &leased.turn, status, &answer.whole());
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
         let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
@@ -458,6 +474,12 @@ impl Conversations {
         metrics::retry("turn");
         turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await
     }
+}
+
+/// Whether the next answer is for nothing that a person wrote or pressed.
+fn is_unanswered(ctx: &TurnContext) -> bool {
+    let is_ours = |id: &String| id.starts_with("schedule:") || id.starts_with("watch:");
+    ctx.io.in_reply_to.lock().iter().all(is_ours)
 }
 
 /// How long a failed turn waits for its retry, in milliseconds.

@@ -3,12 +3,13 @@
 //! Properties:
 //!
 //! - A turn whose question was answered, or that a dead process left, goes before new messages.
-//! - Consecutive messages of one person become one turn; the next person's messages become the next.
+//! - Consecutive messages of one person become one turn; the next person's messages become the next. What a watch or a
+//!   button under its telling brings is a turn of its own.
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
 //! - A voice note holds its place until it is transcribed, and a message with files until they are fetched; see
 //!   `gateway::voice` and `gateway::files`.
-//! - What a person started with `/spawn` runs in one of three background lanes: its turns don't wait for the
+//! - What a person started with `/spawn`, or a watch, runs in one of three background lanes: its turns don't wait for the
 //!   conversation's, nor the conversation for them. A turn stays in its lane until it ends.
 //! - If another process works on the conversation, the lane tries again later; where instances share the turns, the
 //!   one that looks first: see `gateway::sharing`.
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_store::Stale;
-use adjutant_store::inbox::InboxRow;
+use adjutant_store::inbox::{InboxRow, WATCH};
 use adjutant_store::{StoreError, sharing, turns};
 use adjutant_types::{ConversationId, InboxKind, PersonId};
 use futures::FutureExt;
@@ -225,9 +226,8 @@ impl Lanes {
                 return Ok(Next::Look);
             }
         }
-        let is_of_lane = |row: &Admitted| {
-            row.kind == InboxKind::Message && command::is_background(&row.text) == is_background
-        };
+        let is_of_lane =
+            |row: &Admitted| row.kind == InboxKind::Message && row.is_background() == is_background;
         let messages: Vec<Admitted> = rows.into_iter().filter(is_of_lane).collect();
         for row in messages.iter().filter(|row| !row.is_whole() && self.cluster.sends(row.channel())) {
             self.complete_soon((**row).clone());
@@ -237,7 +237,8 @@ impl Lanes {
         let count = ready.len();
         let next = messages_for_one_turn(ready.into_iter(), self.conversations.orchestrator.basic);
         let last = next.len() == count && retry_at.is_none();
-        if let Some(first) = next.first()
+        // What a person writes doesn't wait because of their watches, which have a pace of their own.
+        if let Some(first) = next.first().filter(|first| !first.event.starts_with(WATCH))
             && let Some(at) = self.count_start(&first.person_id, store.now()).await?
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
@@ -368,13 +369,13 @@ fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>, basic: BasicMode)
     let mut rows = rows.peekable();
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
-    // A message that runs a workflow is a turn of its own.
-    let is_run = |row: &Admitted| command::is_run(&row.text);
-    if is_run(&first) || basic == BasicMode::Always {
+    // A message that runs a workflow is a turn of its own, and so is one about a thing from outside.
+    let is_alone = |row: &Admitted| row.is_alone() || command::is_run(&row.text);
+    if is_alone(&first) || basic == BasicMode::Always {
         return vec![first];
     }
     let mut taken = vec![first];
-    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_run(row)) {
+    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_alone(row)) {
         taken.push(row);
     }
     taken

@@ -12,7 +12,7 @@ pub mod sharing;
 mod worker_set;
 
 pub use arrivals::{download, files, health, intake, receiver, voice};
-pub use background::{backups, extraction, maintenance, retention, scheduler, vectors};
+pub use background::{backups, extraction, maintenance, retention, scheduler, vectors, watcher};
 pub use delivery::{events, outbox, progress, send_gate, speech};
 pub use worker_set::{SharedWorkerSet, WorkerSet};
 use worker_set::{Worker, turn_span};

@@ -99,8 +99,7 @@ impl Run<'_> {
         let rows = inbox::waiting(store, &turn.conversation.id, &self.ctx.io.lease.instance).await?;
         let mut taken = Vec::new();
         // Others, and what runs in the background, have turns of their own.
-        let is_theirs =
-            |row: &InboxRow| row.person_id == turn.person.id && !command::is_background(&row.text);
+        let is_theirs = |row: &InboxRow| row.person_id == turn.person.id && !row.is_background();
         for row in rows.into_iter().filter(|row| row.kind == InboxKind::Message && is_theirs(row)) {
             // The model sees files with the message that a turn begins with.
             let is_run = command::is_run(&row.text);

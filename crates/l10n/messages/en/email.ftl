@@ -57,6 +57,23 @@ read-several =
        *[other] { $found } of { $total } emails:
     }
 not-found = Not found: { $ids }
+# What is left of the unread emails, a line each; then what needs no answer.
+triaged =
+    { $count ->
+        [0] No email waits for you.
+        [one] 1 email may wait for you:
+       *[other] { $count } emails may wait for you:
+    }
+need-no-answer =
+    { $count ->
+        [one] 1 other needs no answer: newsletters, receipts, answers to invitations and bounces
+       *[other] { $count } others need no answer: newsletters, receipts, answers to invitations and bounces
+    }
+not-looked-at =
+    { $count ->
+        [one] I didn't look at 1 older unread email
+       *[other] I didn't look at { $count } older unread emails
+    }
 # The emails of a thread follow, a line each.
 thread =
     { $count ->

@@ -13,6 +13,7 @@ draft = Turn your description into a workflow
 pause = Pause what I'm doing; “continue” resumes it
 memories = See and delete what I remember about you
 forget = Forget something I remember
+watches = See what I'm watching for you, and stop it
 rules = See what you've allowed me to do without asking
 room = Set when I answer in a room, and whom
 mine = Review what I created from other people's messages

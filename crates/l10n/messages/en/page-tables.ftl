@@ -36,6 +36,16 @@ no-schedules = Nothing is scheduled.
 next = Next
 status = Status
 
+## Watches
+
+watches = Watches
+no-watches = Nothing is watched.
+then = And then
+stop = Stop
+# Before a field for a name or an address, and behind it.
+tell-me = Tell me about email from
+watch = Watch
+
 ## Memories
 
 memories = Memories

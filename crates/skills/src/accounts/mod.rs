@@ -23,11 +23,11 @@ use adjutant_l10n as l10n;
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::{Store, StoreError, people, secrets};
 use adjutant_turn::journal::TurnContext;
-use adjutant_types::{AccountId, AccountService, AccountState, ProviderKind, ours};
+use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind, ours};
 use moka::future::Cache;
 
 pub use choice::CallAccounts;
-pub use clients::{AddressBooks, Calendars, Inbox, Sender};
+pub use clients::{AddressBooks, Calendars, Inbox, MailSource, Sender};
 pub use discovery::{Servers, servers_for};
 pub use login::{
     Begun, Bringer, Due, Finished, LoginError, Logins, Offer, Opened, ProviderReply, carries_code,
@@ -278,19 +278,39 @@ impl Accounts {
         Ok(all)
     }
 
+    /// An account that a person has, for what happens without anybody's turn; none if they don't have it.
+    pub async fn for_watch(
+        &self,
+        store: &Store,
+        owners: &[String],
+        person: &PersonId,
+        id: &AccountId,
+    ) -> Result<Option<ConnectedAccount>, StoreError> {
+        if let Some((account, people)) = self.configured.iter().find(|(account, _)| account.id == *id) {
+            let at = people::accounts(store, person).await?;
+            let is_owner = at.iter().any(|at| owners.contains(at) || at.starts_with("console:"));
+            return Ok(admits(store, person, people, is_owner).await?.then(|| account.clone()));
+        }
+        let rows = connected::of_person(store, person).await?;
+        match rows.iter().find(|row| row.id == *id) {
+            Some(row) => self.account(store, row).await,
+            None => Ok(None),
+        }
+    }
+
     async fn configured_for(&self, ctx: &TurnContext) -> Result<PersonAccounts, StoreError> {
         let mut person = PersonAccounts::default();
         let is_for_all = self.configured.iter().all(|(_, people)| *people == People::Everybody);
         let is_owner = !is_for_all && is_owner(ctx).await?;
         for (account, people) in &self.configured {
-            if admits(ctx, people, is_owner).await? {
+            if admits(&ctx.store, &ctx.turn.person.id, people, is_owner).await? {
                 person.all.push(account.clone());
             } else {
                 person.of_others.extend(AccountService::ALL.iter().filter(|service| account.has(**service)));
             }
         }
         if let Some(connect) = self.connect.as_ref().filter(|_| !person.of_others.is_empty()) {
-            person.may_connect = admits(ctx, &connect.people, is_owner).await?;
+            person.may_connect = admits(&ctx.store, &ctx.turn.person.id, &connect.people, is_owner).await?;
         }
         Ok(person)
     }
@@ -349,13 +369,16 @@ pub(crate) async fn is_owner(ctx: &TurnContext) -> Result<bool, StoreError> {
     Ok(ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
 }
 
-async fn admits(ctx: &TurnContext, people: &People, is_owner: bool) -> Result<bool, StoreError> {
+async fn admits(
+    store: &Store,
+    person: &PersonId,
+    people: &People,
+    is_owner: bool,
+) -> Result<bool, StoreError> {
     Ok(match people {
         People::Everybody => true,
         People::Owners => is_owner,
-        People::Listed(listed) => {
-            is_owner || people::is_owner(&ctx.store, &ctx.turn.person.id, listed).await?
-        }
+        People::Listed(listed) => is_owner || people::is_owner(store, person, listed).await?,
     })
 }
 

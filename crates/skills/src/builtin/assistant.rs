@@ -1,5 +1,7 @@
 //! What the assistant did for a person, and what that cost, from the journal; taking it back, or what it asks; their
-//! clock.
+//! clock; and the lines of a briefing.
+
+mod lines;
 
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -13,7 +15,7 @@ use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{
-    Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, Own, QuestionId, QuestionKind,
+    Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, QuestionId, QuestionKind,
     QuestionState, Taint, TurnStatus, ours,
 };
 use async_trait::async_trait;
@@ -34,6 +36,7 @@ domain! {
         Clock = "assistant.clock",
         Withdraw = "assistant.withdraw",
         Replace = "assistant.replace",
+        Lines = "assistant.lines",
     }
 }
 
@@ -51,7 +54,7 @@ impl BuiltinSkill for AssistantSkill {
         match self {
             Self::Undo => Some(ActionKind::Undo),
             Self::Clock => Some(ActionKind::MemorySave),
-            Self::History | Self::Usage | Self::Withdraw | Self::Replace => None,
+            Self::History | Self::Usage | Self::Withdraw | Self::Replace | Self::Lines => None,
         }
     }
 
@@ -76,9 +79,7 @@ impl BuiltinSkill for AssistantSkill {
     fn effect(&self, accounts: &PersonAccounts) -> Idempotency {
         match self {
             Self::Undo => undo::effect(accounts),
-            Self::History | Self::Usage | Self::Clock | Self::Withdraw | Self::Replace => {
-                Idempotency::OwnStore
-            }
+            _ => Idempotency::OwnStore,
         }
     }
 
@@ -89,6 +90,7 @@ impl BuiltinSkill for AssistantSkill {
             Self::Usage => spent(call).await,
             Self::Clock => set_clock(call, writes).await,
             Self::Withdraw => withdraw(call, writes).await,
+            Self::Lines => lines::lines(call, writes).await,
             Self::Replace => change_plan(call, writes).await,
         }
     }
@@ -96,16 +98,12 @@ impl BuiltinSkill for AssistantSkill {
 
 /// The period that a call asks about, in milliseconds: by default today.
 fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
-    let moment = |name: &str| {
-        let when = call.text(name).map(|text| When::parse(text, call.zone()));
-        when.transpose().map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
-    };
-    let start = match moment("since")? {
+    let start = match call.when("since")? {
         Some(When::Time(time)) => time,
         Some(When::Day(day)) => day.and_time(NaiveTime::MIN),
         None => call.now().with_timezone(&call.zone()).date_naive().and_time(NaiveTime::MIN),
     };
-    let end = moment("until")?.map_or(call.store().now() + 1, |when| when.deadline(call.zone()));
+    let end = call.when("until")?.map_or(call.store().now() + 1, |when| when.deadline(call.zone()));
     Ok((local_to_utc(start, call.zone()).timestamp_millis(), end))
 }
 

@@ -41,6 +41,7 @@ mod schedules;
 mod services;
 mod tasks;
 mod undo;
+pub mod watches;
 mod web;
 
 use adjutant_dav::RecurrenceRule;
@@ -51,19 +52,23 @@ use chrono_tz::Tz;
 use serde_json::Value;
 
 pub(crate) use assistant::Withdrawal;
-pub use calendar::{CalendarAccount, agenda};
+pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
 pub use contacts::{ContactsAccount, contacts_among};
-pub use email::Mailbox;
+pub use email::{Mailbox, written_by};
 pub use notes::Notes;
 pub use services::Services;
 
 use adjutant_config::Config;
+use adjutant_models::SharedModel;
 use adjutant_store::objects::ObjectRow;
 use adjutant_store::{Batch, Store};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
-use adjutant_types::{AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Taint, ours};
+use adjutant_types::clock::when::When;
+use adjutant_types::{
+    AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Own, Taint, ours,
+};
 
 use super::accounts::{CallAccounts, PersonAccounts};
 use super::risk::fenced;
@@ -222,6 +227,8 @@ pub struct CallContext<'a> {
     pub accounts: &'a CallAccounts,
     /// The skills that there are.
     pub registry: &'a Registry,
+    /// The model that reads what words ask for, if there is one.
+    pub intent: Option<&'a SharedModel>,
     pub execution: &'a ExecutionId,
     /// The kind of effect that the call has.
     pub effect: Idempotency,
@@ -266,6 +273,12 @@ impl<'a> CallContext<'a> {
     /// Whether an argument is given and true.
     fn flag(&self, name: &str) -> bool {
         self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// A time.
+    fn when(&self, name: &str) -> Result<Option<When>, SkillError> {
+        let when = self.text(name).map(|text| When::parse(text, self.zone())).transpose();
+        when.map_err(|fault| SkillError::params(ours!("/{}: {}", Own(name), FromCall(fault))))
     }
 
     /// The `limit` argument, within reason.
@@ -317,7 +330,7 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 11] = [
+pub const DOMAINS: [&BuiltinDomain; 12] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
     &notes::DOMAIN,
@@ -326,6 +339,7 @@ pub const DOMAINS: [&BuiltinDomain; 11] = [
     &calendar::DOMAIN,
     &contacts::DOMAIN,
     &schedules::DOMAIN,
+    &watches::DOMAIN,
     &web::DOMAIN,
     &chat::DOMAIN,
     &assistant::DOMAIN,
@@ -349,7 +363,17 @@ pub fn names(has_platform: bool) -> Vec<&'static str> {
 /// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
 pub fn is_unlisted(name: &str) -> bool {
     name.starts_with("files.")
-        || matches!(name, "email.attachment" | "assistant.clock" | "assistant.withdraw" | "assistant.replace")
+        || matches!(
+            name,
+            "email.attachment"
+                | "email.triage"
+                | "assistant.clock"
+                | "assistant.withdraw"
+                | "assistant.replace"
+                | "assistant.lines"
+                | "schedule.pause"
+                | "schedule.delete"
+        )
 }
 
 /// The names of those that work with a configuration.

@@ -2,11 +2,13 @@
 //! where the turn has read text from outside, by what the person asked for.
 
 use adjutant_config::Policy;
+use adjutant_l10n as l10n;
+use adjutant_store::watches::{ItemRow, TurnItems};
 use adjutant_store::{StoreError, executions, rules};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
-    Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Shown, Target,
-    Verdict, Wish, Wishes, decide,
+    Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Reach, Shown,
+    Target, Verdict, Wish, Wishes, decide,
 };
 use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
 use serde_json::Value;
@@ -148,6 +150,9 @@ impl ActiveCall<'_> {
             shown.asked = self.asked_about(action.kind).await?;
         }
         let facts = Facts { action, words, shown: &shown, name: &ctx.turn.person.name, recipients };
+        if let Some(reason) = ctx.watch().and_then(|found| asks_in_watch(found, action)) {
+            return Ok(Judgement::Ask(Some(ApprovalReason::Because(reason))));
+        }
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
@@ -268,6 +273,23 @@ impl Facts<'_> {
             Verdict::InOwnWords => Ok(Basis::OwnWords),
             Verdict::Ask(reason) => Err(reason),
         }
+    }
+}
+
+/// Why a watch's turn asks before an effect, whatever its words say: nobody there would notice a forged mail, two programs that
+/// answer each other, or a watch that makes others.
+fn asks_in_watch(found: &TurnItems, action: &Action) -> Option<String> {
+    use ActionKind::*;
+    let is_proven = |item: &ItemRow| {
+        item.thing.as_ref().is_some_and(|thing| thing.is_signed == Some(true) && !thing.is_automatic)
+    };
+    match action.kind {
+        ScheduleCreate | ScheduleChange | ScheduleDelete | WatchCreate | WatchChange | Undo => {
+            Some(l10n::watches::lasting_effect())
+        }
+        _ if action.reach() != Reach::Leaves => None,
+        _ if !found.items.is_empty() && found.items.iter().all(is_proven) => None,
+        _ => Some(l10n::watches::unproven_effect()),
     }
 }
 

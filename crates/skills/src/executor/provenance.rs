@@ -13,7 +13,7 @@ use super::approval_policy::domain;
 use crate::{Output, Skill, sources};
 
 /// The domains whose things a person keeps, with their ids in `data`.
-const STORED: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
+const STORED: [&str; 6] = ["tasks", "memory", "schedule", "contacts", "calendar", "watch"];
 /// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
 const WORDLESS: [&str; 18] = [
     "id",
@@ -82,6 +82,7 @@ impl ActiveCall<'_> {
                         | ContactChange
                         | MemorySave
                         | ScheduleCreate
+                        | WatchCreate
                 )
             });
         if keeps_text && !self.says_own().await? {

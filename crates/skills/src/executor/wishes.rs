@@ -11,15 +11,17 @@
 use std::time::Duration;
 
 use adjutant_models::{Message, Request, Role, SharedModel};
-use adjutant_store::executions::ExecutionRow;
+use adjutant_store::executions::{ExecutionRow, PersonsResult};
 use adjutant_store::questions::QuestionRow;
+use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
-use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, QuestionKind};
-use serde_json::Value;
+use adjutant_types::{ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
+use serde_json::{Value, json};
 
 use super::approval_policy::{handler_in, kind};
+use crate::builtin::watches::found_thing;
 use crate::{Registry, Skill};
 
 /// How long the clean room may take.
@@ -35,7 +37,8 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     kind: task.create (also reminders and list items), task.change (also done), task.delete, event.create, event.change, \
     event.delete, mail.send, mail.reply, mail.forward, mail.draft, mail.sort (move, archive, mark), contact.create, \
     contact.change, memory.save, memory.forget, schedule.create (again and again), schedule.change, schedule.delete, \
-    note.write, post.send, page.open, web.search, undo, workflow.run, tool.use (a service). \
+    watch.create (tell me when, whenever), watch.change, note.write, post.send, page.open, web.search, undo, \
+    workflow.run, tool.use (a service). \
     count: a number, or \"each\" for all, every, them. targets: who gets it, or what is changed, deleted or used, each in \
     their words without articles, for a pronoun the name from an earlier message, or a label of what they were shown; for \
     schedule.create the time as a cron pattern. text: the title or text of what is made, in their words and language; \
@@ -79,10 +82,11 @@ async fn ask_and_store(
     model: &SharedModel,
     before: Option<Wishes>,
 ) -> Result<Wishes, StoreError> {
-    // Text of other people holds no wishes.
-    let wishes = match ctx.trust.own_text {
-        Some(_) => ask(ctx, registry, model).await?,
-        None => Wishes::default(),
+    // Text of other people holds no wishes, and those of a watch were read when it was made.
+    let wishes = match (ctx.watch(), &ctx.trust.own_text) {
+        (Some(found), own_text) => of_watch(ctx, found, own_text.as_deref()).await?,
+        (None, Some(_)) => ask(ctx, registry, model).await?,
+        (None, None) => Wishes::default(),
     };
     let is_more = before.is_some();
     let wishes = Wishes { read: Some(length(ctx)), ..wishes.after(before.unwrap_or_default()) };
@@ -91,6 +95,30 @@ async fn ask_and_store(
     turns::set_wishes(&mut batch, &ctx.turn.id, &json, is_more);
     ctx.store.write(batch).await?;
     Ok(wishes)
+}
+
+/// The wishes of a watch for each thing that it tells now; none if it was paused or deleted, or its words have changed.
+async fn of_watch(ctx: &TurnContext, found: &TurnItems, words: Option<&str>) -> Result<Wishes, StoreError> {
+    let Some(watch) = &found.watch else { return Ok(Wishes::default()) };
+    let now = watches::by_id(&ctx.store, &watch.id).await?;
+    let is_same = |now: &WatchRow| now.state != WatchState::Paused && Some(now.words.as_str()) == words;
+    let wishes = now.filter(is_same).and_then(|now| serde_json::from_str(&now.wishes).ok());
+    let mut wishes: Wishes = wishes.unwrap_or_default();
+    let things = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
+    for wish in &mut wishes.all {
+        wish.count = wish.count.map(|count| count.saturating_mul(things));
+    }
+    Ok(wishes)
+}
+
+/// What a person wants done with each thing that a watch will find, read from their words for it alone.
+pub(crate) async fn of_words(
+    ctx: &TurnContext,
+    model: &SharedModel,
+    words: &str,
+) -> Result<Wishes, StoreError> {
+    let shown = "They will be shown one of these: mail, event, task, file.";
+    ask_model(ctx, model, format!("{shown}\nNow: {}", Value::from(words))).await
 }
 
 async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
@@ -102,6 +130,10 @@ async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Res
         None => None,
     };
     let text = request_text(ctx.words().await?, &shown(ctx, registry).await?, asked.as_ref());
+    ask_model(ctx, model, text).await
+}
+
+async fn ask_model(ctx: &TurnContext, model: &SharedModel, text: String) -> Result<Wishes, StoreError> {
     let request = Request {
         messages: vec![
             Message::new(Role::System, INSTRUCTIONS),
@@ -191,10 +223,22 @@ fn ends(text: &str, max: usize) -> String {
     format!("{} … {}", &text[..head], &text[tail..])
 }
 
-/// The labels of the results that the system showed this turn's person.
+/// The labels of what the turn began with, and of the results that the system showed this turn's person. In a watch's turn
+/// nothing of the conversation can be meant.
 pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Shown, StoreError> {
     let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
-    let results = executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?;
+    let mut results: Vec<PersonsResult> = match ctx.watch() {
+        Some(_) => {
+            let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?.into_iter().rev();
+            rows.filter_map(|row| Some(PersonsResult { skill: row.skill?, data: row.data? })).collect()
+        }
+        None => executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?,
+    };
+    if let Some(found) = &ctx.turn.found {
+        let items: Vec<Value> = found.items.iter().filter_map(found_thing).collect();
+        let data = json!({"items": items}).to_string();
+        results.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
+    }
     Ok(Shown::new(results.iter().map(|result| {
         let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
         let things = |items: &[Value]| -> Vec<Thing> {
@@ -218,6 +262,8 @@ fn thing(skill: &str, item: &Value) -> Option<Thing> {
         ("contacts", _) => "contact",
         ("memory", _) => "memory",
         ("schedule", _) => "schedule",
+        // What watches and briefings tell.
+        ("watch", _) | ("assistant", "lines") => text("noun")?.parse::<ItemNoun>().ok()?.as_str(),
         _ => return None,
     };
     let id = text("id")?;

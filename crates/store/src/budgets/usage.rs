@@ -84,6 +84,8 @@ pub struct BackgroundCall {
     pub conversation_id: ConversationId,
     /// The person it was made for.
     pub person_id: PersonId,
+    /// What it was for.
+    pub purpose: String,
     /// The model that answered.
     pub model: String,
     /// Why there was no answer.
@@ -105,8 +107,8 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
     let [prompt, cached, completion] = call.tokens;
     batch.run(
         "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
-         completion_tokens, cost_usd, started_at, duration_ms, audio_ms) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+         completion_tokens, cost_usd, started_at, duration_ms, audio_ms, purpose) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         [
             (&call.id).into(),
             (&call.conversation_id).into(),
@@ -120,6 +122,7 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
             call.started_at.into(),
             call.duration_ms.into(),
             call.audio_ms.into(),
+            (&call.purpose).into(),
         ],
     );
 }

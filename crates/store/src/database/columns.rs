@@ -2,9 +2,10 @@
 
 use adjutant_types::{
     AccountId, AccountState, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus,
-    FileId, FileKind, FileProblem, InboxKind, InstanceId, LoginId, LoginState, MemoryId, MessageForm,
-    OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState, RoomAnswers,
-    RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState, LoginId, LoginState, MemoryId,
+    MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState,
+    RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId,
+    TurnStatus, WatchAction, WatchId, WatchState,
 };
 
 use crate::Value;
@@ -41,7 +42,7 @@ text_column! {
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId,
     StopReason, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, AccountId, LoginId, ProviderKind,
-    AccountState, LoginState
+    AccountState, LoginState, WatchId, ItemId, WatchAction, WatchState, ItemState
 }
 
 impl From<&Taint> for Value {

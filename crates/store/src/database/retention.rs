@@ -14,7 +14,7 @@ use std::time::Duration;
 use adjutant_types::TurnId;
 use serde_json::{Value as Json, json};
 
-use crate::{Batch, Store, StoreError, attempts, files, logins, rules};
+use crate::{Batch, Store, StoreError, attempts, files, logins, rules, watches};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -84,6 +84,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
         emptied.bodies += empty_turns(store, &BODIES, before(age)).await?
             + empty_single_messages(store, before(age)).await?;
         rules::prune(store, before(age)).await?;
+        repeat(store, FOUND, before(age)).await?;
     }
     if let Some(age) = ages.memories {
         emptied.memories = delete_memories(store, before(age)).await?;
@@ -94,6 +95,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
     files::parts::prune(store).await?;
     attempts::prune(store).await?;
     logins::prune(store).await?;
+    repeat(store, KEYS, store.now() - watches::KEYS_MS).await?;
     Ok(emptied)
 }
 
@@ -209,6 +211,8 @@ const BODIES: Texts = Texts {
     empty: &[
         "UPDATE inbox SET text = '', mentions = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
+        "UPDATE watch_items SET thing = NULL WHERE state NOT IN ('new', 'later') \
+         AND told_by IN (SELECT event FROM inbox WHERE turn_id = $1)",
         "UPDATE questions SET subject = '', body = '', rule = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     record: "UPDATE turns SET text = '', wishes = NULL, answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
@@ -256,6 +260,13 @@ async fn empty_single_messages(store: &Store, before: i64) -> Result<usize, Stor
         WHERE turn_id IS NULL AND state = 'done' AND text <> '' AND received_at < $1 LIMIT $2 + 0) RETURNING id";
     Ok(repeat(store, SENT, before).await? + repeat(store, ARRIVED, before).await?)
 }
+
+/// What watches have found and isn't to be told any more. The keys stay for longer.
+const FOUND: &str = "UPDATE watch_items SET thing = NULL WHERE seq IN (SELECT seq FROM watch_items \
+    WHERE found_at < $1 AND thing IS NOT NULL AND state NOT IN ('new', 'later') AND NOT EXISTS (SELECT 1 FROM inbox i \
+    WHERE i.event = watch_items.told_by AND i.state IN ('new', 'taken')) LIMIT $2 + 0) RETURNING seq";
+const KEYS: &str = "DELETE FROM watch_items WHERE seq IN (SELECT seq FROM watch_items \
+    WHERE found_at < $1 AND state NOT IN ('new', 'later') LIMIT $2 + 0) RETURNING seq";
 
 async fn delete_memories(store: &Store, before: i64) -> Result<usize, StoreError> {
     const OLD: &str = "DELETE FROM memories WHERE seq IN (SELECT seq FROM memories WHERE created_at < $1 \

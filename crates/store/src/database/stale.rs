@@ -79,6 +79,12 @@ pub enum Stale {
     /// The schedule was edited, ran or was deleted.
     #[error("the schedule changed meanwhile")]
     ScheduleChanged,
+    /// The watch was edited, told something or was deleted, or what became of a thing that it found was set.
+    #[error("the watch changed meanwhile")]
+    WatchChanged,
+    /// Another instance has read it, or no watch is active on it.
+    #[error("what is watched was read meanwhile")]
+    SourceMoved,
     /// The standing approval was taken back, expired or is used up.
     #[error("the standing approval has ended")]
     RuleEnded,
@@ -109,6 +115,7 @@ impl Stale {
                 | Self::TaskChanged
                 | Self::MemoryGone
                 | Self::ScheduleChanged
+                | Self::WatchChanged
                 | Self::ObjectChanged
                 | Self::QuestionClosed
                 | Self::TurnMoved

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use adjutant_types::{ConversationId, PersonId, Taint, TurnId};
 use sqlx::FromRow;
 
+use crate::inbox::came_by_itself;
 use crate::turns::PastTurn;
 use crate::{Store, StoreError};
 
@@ -73,7 +74,8 @@ pub struct ContextQuery<'a> {
 
 /// Each branch has the same columns: what it is, its order, two numbers, and five texts, of which two are never missing.
 /// The newest turns are found by two indexes, and `seq + 0` keeps SQLite from taking the first of them twice.
-const SQL: &str = "\
+const SQL: &str = concat!(
+    "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
     CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, \
     (SELECT x.sources FROM taints x WHERE x.domain = 'tasks' AND x.id = tasks.id) AS d, CAST(NULL AS TEXT) AS e FROM tasks \
@@ -87,7 +89,9 @@ const SQL: &str = "\
     UNION ALL SELECT 'turn', t.seq, CAST(CASE WHEN t.forgotten_at IS NULL THEN 0 ELSE 1 END \
     + CASE WHEN EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') OR EXISTS \
     (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END \
-    + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' schedule:%') THEN 4 ELSE 0 END AS BIGINT), \
+    + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND ",
+    came_by_itself!("i.event"),
+    ") THEN 4 ELSE 0 END AS BIGINT), \
     CASE WHEN t.background = 0 THEN t.started_at ELSE t.ended_at END, \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM \
@@ -111,7 +115,8 @@ const SQL: &str = "\
     UNION ALL SELECT 'summary', t.seq, CAST(0 AS BIGINT), CAST(0 AS BIGINT), k.first_messages, '', CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
-    WHERE c.id = $2 AND c.summary <> '' AND k.first_messages IS NOT NULL";
+    WHERE c.id = $2 AND c.summary <> '' AND k.first_messages IS NOT NULL"
+);
 
 #[derive(FromRow)]
 struct Line {

@@ -202,6 +202,14 @@ pub struct Closing {
     pub started_at: Option<i64>,
 }
 
+/// Whether a call since a time changed an event.
+pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM (SELECT coalesce(parameters, '') || coalesce(data, '') AS whole FROM executions \
+                       WHERE started_at >= $1 AND skill IN ('calendar.create_event', 'calendar.update_event', \
+                       'calendar.delete_event')) c WHERE replace(whole, $2, '') <> whole";
+    Ok(store.count(SQL, &[since.into(), uid.into()]).await? > 0)
+}
+
 /// The conversation and arguments of a skill call that sent an email.
 pub async fn sent_by(
     store: &Store,

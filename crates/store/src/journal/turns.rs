@@ -339,7 +339,7 @@ pub struct PastTurn {
     #[sqlx(default)]
     #[sqlx(try_from = "Flag")]
     pub has_calls: bool,
-    /// Whether a schedule began it, where that was asked.
+    /// Whether a schedule or a watch began it, where that was asked.
     #[sqlx(default)]
     #[sqlx(try_from = "Flag")]
     pub is_scheduled: bool,
@@ -384,6 +384,7 @@ pub async fn texts_before(
             "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
              WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.id <> $3 AND t.text_taint = '' \
              AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' watch:%') \
              AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0",
             &[conversation.into(), person.into(), turn.into(), limit.into()],
         )
@@ -406,8 +407,8 @@ pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str, is_more: bool)
     );
 }
 
-/// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, and
-/// nothing that goes on.
+/// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, nothing
+/// that watches found, and nothing that goes on.
 pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let held = store
         .count(
@@ -415,6 +416,7 @@ pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> 
               AND (p.seq > c.history_from OR p.ended_at IS NULL)) \
              + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
              + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
+             + (SELECT count(*) FROM inbox i WHERE i.turn_id = t.id AND (i.event LIKE ' watch:%' OR i.event LIKE ' line:%')) \
              + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
              + (SELECT count(*) FROM objects o WHERE o.person_id = t.person_id AND o.kind = 'event' \
               AND (o.over_at IS NULL OR o.over_at > t.started_at)) \

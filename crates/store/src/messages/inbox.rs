@@ -12,6 +12,19 @@ use crate::{Batch, Stale, Store, StoreError, Value};
 /// How many people and chats of one message are stored by name.
 const MAX_MENTIONS: usize = 20;
 
+/// How the name of a row begins that a watch brings: see [`crate::watches::event`].
+pub const WATCH: &str = " watch:";
+/// How the name of a row begins that a button under a telling or a briefing brings: the id of its thing follows, and a colon.
+pub const LINE: &str = " line:";
+
+/// Whether a schedule or a watch brought a row, and no person.
+macro_rules! came_by_itself {
+    ($event:literal) => {
+        concat!("(", $event, " LIKE ' schedule:%' OR ", $event, " LIKE ' watch:%')")
+    };
+}
+pub(crate) use came_by_itself;
+
 /// A journalled message or button press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct InboxRow {
@@ -85,7 +98,18 @@ impl InboxRow {
 
     /// Whether its writer's running turn may take it over.
     pub fn is_steering(&self) -> bool {
-        self.kind == InboxKind::Message && self.is_addressed && self.is_whole() && self.taint.is_clean()
+        let is_typed = self.kind == InboxKind::Message && !self.is_alone();
+        is_typed && self.is_addressed && self.is_whole() && self.taint.is_clean()
+    }
+
+    /// Whether it runs beside the conversation.
+    pub fn is_background(&self) -> bool {
+        self.event.starts_with(WATCH) || is_spawn(&self.text)
+    }
+
+    /// Whether it is about a thing from outside, so that no other row may share its turn.
+    pub fn is_alone(&self) -> bool {
+        self.event.starts_with(WATCH) || self.event.starts_with(LINE)
     }
 
     /// The voice note, until it is heard.
@@ -107,6 +131,13 @@ impl InboxRow {
     pub fn event_id(&self) -> &str {
         self.event.split_once(' ').map_or(self.event.as_str(), |(_, event)| event)
     }
+}
+
+/// Whether a message starts something that runs beside the conversation.
+pub fn is_spawn(text: &str) -> bool {
+    // In group chats platforms add our name: /spawn@adjutant_bot.
+    text.strip_prefix("/spawn")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
 /// A message to journal.
@@ -325,7 +356,8 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
 }
 
 /// The rows of a conversation that still need processing, oldest first: our own, and those of nobody or of dead
-/// instances. None behind a voice note that another instance listens to.
+/// instances. None behind a voice note that another instance listens to. Those of watches come last, so that however many
+/// there are, no person waits for them.
 pub async fn waiting(
     store: &Store,
     conversation: &ConversationId,
@@ -340,7 +372,7 @@ pub async fn waiting(
               (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
                AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
                AND v.instance IN (SELECT id FROM instances)) \
-              ORDER BY id LIMIT 50",
+              ORDER BY CASE WHEN event LIKE ' watch:%' THEN 1 ELSE 0 END, id LIMIT 50",
             &[conversation.into(), instance.into()],
         )
         .await
@@ -491,11 +523,25 @@ pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxK
     store.first(SQL, &before).await
 }
 
-/// Whether only a schedule began this turn, and no message of a person.
+/// Whether only a schedule or a watch began this turn, and no message of a person.
 pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
-    const SQL: &str = "SELECT CAST(coalesce(min(CASE WHEN event LIKE ' schedule:%' THEN 1 ELSE 0 END), 0) AS BIGINT) \
-                       FROM inbox WHERE turn_id = $1 AND kind = 'said'";
+    const SQL: &str = concat!(
+        "SELECT CAST(coalesce(min(CASE WHEN ",
+        came_by_itself!("event"),
+        " THEN 1 ELSE 0 END), 0) AS BIGINT) FROM inbox WHERE turn_id = $1 AND kind = 'said'"
+    );
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
+}
+
+/// Whether this person ever wrote in a conversation.
+pub async fn has_written(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+                       AND event NOT LIKE ' %' LIMIT 1) i";
+    Ok(store.count(SQL, &[conversation.into(), person.into()]).await? > 0)
 }
 
 /// Whether this person wrote a message here after a time, other than those the asking turn took. A bare "yes" then no

@@ -71,7 +71,7 @@ pub async fn waiting_lanes(
             "SELECT w.conversation_id, w.background FROM (\
              SELECT i.conversation_id, CAST(n.lane AS BIGINT) AS background FROM inbox i \
              JOIN (SELECT 0 AS lane UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) n \
-             ON (i.text LIKE '/spawn%') = (n.lane > 0) \
+             ON (i.text LIKE '/spawn%' OR i.event LIKE ' watch:%') = (n.lane > 0) \
              WHERE i.state = 'new' AND i.held = 0 AND i.kind = 'said' AND i.voice IS NULL AND i.files IS NULL \
              AND i.instance NOT IN (SELECT id FROM instances) UNION \
              SELECT t.conversation_id, CAST(t.background AS BIGINT) FROM turns t \

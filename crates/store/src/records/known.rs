@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use crate::people::{self, Person};
-use crate::{Batch, Stale, Store, StoreError, connected, room_rules, spending};
+use crate::{Batch, Stale, Store, StoreError, connected, room_rules, spending, watches};
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {
@@ -38,7 +38,8 @@ macro_rules! own_conversations {
         "person_id = $1 \
          AND NOT EXISTS (SELECT 1 FROM turns x WHERE x.conversation_id = conversations.id AND x.person_id <> $1) \
          AND NOT EXISTS (SELECT 1 FROM inbox x WHERE x.conversation_id = conversations.id AND x.person_id <> $1) \
-         AND NOT EXISTS (SELECT 1 FROM schedules x WHERE x.conversation_id = conversations.id AND x.person_id <> $1)"
+         AND NOT EXISTS (SELECT 1 FROM schedules x WHERE x.conversation_id = conversations.id AND x.person_id <> $1) \
+         AND NOT EXISTS (SELECT 1 FROM watches x WHERE x.conversation_id = conversations.id AND x.person_id <> $1)"
     };
 }
 
@@ -67,7 +68,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 36] = [
+const TABLES: [PersonTable; 38] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -112,6 +113,19 @@ const TABLES: [PersonTable; 36] = [
     ),
     table!("objects", "person_id = $1"),
     table!("schedules", "person_id = $1"),
+    table!(
+        "watch_items",
+        unless "SELECT 1 FROM inbox i JOIN turns f ON f.id = i.turn_id WHERE f.forgotten_at IS NOT NULL \
+                AND i.event = watch_items.told_by",
+        "person_id = $1"
+    ),
+    table!(
+        "watches",
+        "id, conversation_id, config_name, source, condition, action, words, wishes, bounds, state, active_since, \
+         tellings, created_at",
+        "person_id = $1",
+        "person_id = $1"
+    ),
     table!("rules", "person_id = $1"),
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
@@ -242,6 +256,8 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
             "UPDATE turns SET person_id = $1 WHERE person_id = $2",
             "UPDATE inbox SET person_id = $1 WHERE person_id = $2",
             "UPDATE schedules SET person_id = $1 WHERE person_id = $2",
+            "UPDATE watches SET person_id = $1 WHERE person_id = $2",
+            "UPDATE watch_items SET person_id = $1 WHERE person_id = $2",
             "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
         ] {
             batch.run(sql, [person.into(), (&linked).into()]);
@@ -273,6 +289,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
     for table in &TABLES[..TABLES.len() - 2] {
         batch.run(table.delete, [person.into()]);
     }
+    watches::forget_idle_sources(&mut batch);
     // The remaining conversations are rooms that others speak in.
     batch.run(
         "UPDATE conversations SET person_id = coalesce(\

@@ -2,7 +2,7 @@
 
 use adjutant_types::PersonId;
 
-use crate::{Batch, Stale, Store, StoreError, connected};
+use crate::{Batch, Stale, Store, StoreError, connected, watches};
 
 /// How long a code is valid, in milliseconds.
 pub const LINK_MS: i64 = 10 * 60 * 1000;
@@ -58,9 +58,14 @@ pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool,
         "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
         "UPDATE questions SET person_id = $1 WHERE person_id = $2",
         "UPDATE conversations SET person_id = $1 WHERE person_id = $2",
+        // Of what is in our own store, the place is the person.
+        "UPDATE watches SET person_id = $1, version = version + 1, \
+         source = replace(source, '\"' || $2 || '\"', '\"' || $1 || '\"') WHERE person_id = $2",
+        "UPDATE watch_items SET person_id = $1 WHERE person_id = $2",
     ] {
         batch.run(sql, [(&person).into(), joining.into()]);
     }
+    watches::forget_idle_sources(&mut batch);
     match store.write(batch).await {
         Ok(_) => Ok(true),
         Err(StoreError::Stale(_)) => Ok(false),

@@ -1,4 +1,4 @@
-//! The records of people: their accounts, tasks, memories, schedules and calendars.
+//! The records of people: their accounts, tasks, memories, schedules, calendars and watches.
 
 pub mod access;
 pub mod attempts;
@@ -21,4 +21,5 @@ pub mod secrets;
 pub mod taints;
 pub mod tasks;
 pub mod vectors;
+pub mod watches;
 pub mod web;

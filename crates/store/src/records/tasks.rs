@@ -107,6 +107,18 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Opti
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
+/// A person's open tasks that became due after one time and up to another.
+pub async fn due_between(
+    store: &Store,
+    person: &PersonId,
+    (after, until): (i64, i64),
+) -> Result<Vec<TaskRow>, StoreError> {
+    let sql = select!(
+        "WHERE person_id = $1 AND state = 'open' AND due_at > $2 AND due_at <= $3 ORDER BY due_at, seq LIMIT 200"
+    );
+    store.all(sql, &[person.into(), after.into(), until.into()]).await
+}
+
 /// A person's tasks in this state, or all of them, the most urgent first.
 pub async fn of_person(
     store: &Store,

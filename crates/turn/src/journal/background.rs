@@ -30,7 +30,8 @@ impl BudgetLedger {
         let started_at = self.store.now();
         let outcome = model.call(request).await;
         let mut batch = Batch::new();
-        usage::insert_background_call(&mut batch, &self.row(id, conversation, &outcome, started_at));
+        let call = self.row(id, purpose, conversation, &outcome, started_at);
+        usage::insert_background_call(&mut batch, &call);
         self.settle(&mut batch, &reservation, used(outcome.as_ref()));
         self.store.write(batch).await?;
         Ok(Some(outcome))
@@ -54,6 +55,7 @@ impl BudgetLedger {
     fn row(
         &self,
         id: String,
+        purpose: &str,
         conversation: &ConversationId,
         outcome: &Result<ModelResponse, ModelError>,
         started_at: i64,
@@ -67,6 +69,7 @@ impl BudgetLedger {
             id,
             conversation_id: conversation.to_owned(),
             person_id: self.person.clone(),
+            purpose: purpose.to_owned(),
             model,
             error: outcome.as_ref().err().map(ToString::to_string),
             tokens: [usage.prompt, usage.cached, usage.completion].map(count),

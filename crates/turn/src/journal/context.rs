@@ -9,6 +9,7 @@ use adjutant_store::leases::{Lease, lane};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::room_rules::RoomRule;
+use adjutant_store::watches::TurnItems;
 use adjutant_store::{Batch, Store, StoreError, calls, outbox, turns};
 use adjutant_types::clock;
 use adjutant_types::{
@@ -52,8 +53,10 @@ pub struct TurnFacts {
     pub zone: Tz,
     /// The settings from when the turn began or last went on.
     pub settings: Arc<Settings>,
-    /// Whether a schedule began it, so that nobody waits for it.
+    /// Whether a schedule or a watch began it, so that nobody waits for it.
     pub is_scheduled: bool,
+    /// What it began with, if a watch or a button under a telling or a briefing began it.
+    pub found: Option<Arc<TurnItems>>,
     /// Whether anything in it is for us, so that somebody waits for an answer.
     pub is_addressed: bool,
     /// The rule of the room; elsewhere it allows everything.
@@ -203,12 +206,18 @@ impl TurnContext {
         is_own && self.io.lease.name == lane(&self.turn.conversation.id, 0)
     }
 
-    /// What the person typed: the message of this turn, and the last ones before it in this conversation. In a
-    /// workflow, its file's text, which is the owner's, goes before them.
+    /// What a watch found, if one began the turn.
+    pub fn watch(&self) -> Option<&TurnItems> {
+        self.turn.found.as_deref().filter(|found| found.is_watch)
+    }
+
+    /// What the person typed: the message of this turn, and the last ones before it in this conversation; of a watch its
+    /// words alone. In a workflow, its file's text, which is the owner's, goes before them.
     pub async fn words(&self) -> Result<&OwnWords, StoreError> {
         let load = || async {
             let here = (&self.turn.conversation.id, &self.turn.person.id);
-            let earlier = turns::texts_before(&self.store, here, &self.turn.id, OWN_MESSAGES - 1).await?;
+            let limit = if self.watch().is_some() { 0 } else { OWN_MESSAGES - 1 };
+            let earlier = turns::texts_before(&self.store, here, &self.turn.id, limit).await?;
             let now = [&*self.trust.workflow]
                 .into_iter()
                 .filter(|text| !text.is_empty())

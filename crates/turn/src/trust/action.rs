@@ -38,6 +38,10 @@ words! {
         ScheduleChange = "schedule.change",
         /// Ends a schedule.
         ScheduleDelete = "schedule.delete",
+        /// Starts a watch.
+        WatchCreate = "watch.create",
+        /// Pauses, resumes or ends a watch.
+        WatchChange = "watch.change",
         NoteWrite = "note.write",
         /// Posts into a room or to a person.
         PostSend = "post.send",
@@ -82,6 +86,7 @@ impl ActionKind {
             TaskDelete | EventDelete | ScheduleChange | ScheduleDelete => {
                 matches!(self, TaskDelete | EventDelete | ScheduleChange | ScheduleDelete)
             }
+            WatchChange => matches!(self, WatchChange | ScheduleChange | ScheduleDelete),
             MailSend | MailReply => matches!(self, MailSend | MailReply),
             other => self == other,
         }
@@ -93,7 +98,7 @@ impl ActionKind {
             TaskCreate | TaskChange | EventCreate | EventChange | MailDraft | MailSort | ContactCreate
             | ContactChange | NoteWrite => Reach::Own,
             TaskDelete | EventDelete | MemorySave | MemoryForget | ScheduleCreate | ScheduleChange
-            | ScheduleDelete | Undo => Reach::Lasting,
+            | ScheduleDelete | WatchCreate | WatchChange | Undo => Reach::Lasting,
             MailSend | MailReply | MailForward | PostSend | WorkflowRun | ToolUse => Reach::Leaves,
             PageOpen | WebSearch | ToolRead => Reach::Reads,
         }

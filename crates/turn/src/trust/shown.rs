@@ -26,7 +26,7 @@ impl Shown {
             }
             if is_list && shown.find(&format!("{noun} 1")).is_none() {
                 let labelled = (1..).zip(things.into_iter().take(MAX_LABELS));
-                shown.labelled.extend(labelled.map(|(number, thing)| (format!("{noun} {number}"), thing)));
+                shown.labelled.extend(labelled.map(|(n, thing)| (format!("{} {n}", thing.noun), thing)));
             }
         }
         shown
@@ -52,19 +52,18 @@ impl Shown {
 
     /// The labels, for the clean room: `mail 1 to mail 7, mail, event 1`.
     pub fn labels(&self) -> String {
-        let mut groups: Vec<(&str, usize)> = Vec::new();
+        let mut groups: Vec<(&str, &str, &str)> = Vec::new();
         for (label, thing) in &self.labelled {
-            let is_list = |group: &&mut (&str, usize)| group.0 == thing.noun && group.1 > 0;
+            let is_list = |group: &&mut (&str, &str, &str)| group.0 == thing.noun && group.1 != thing.noun;
             match groups.iter_mut().find(is_list) {
-                _ if label == thing.noun => groups.push((label, 0)),
-                Some((_, count)) => *count += 1,
-                None => groups.push((thing.noun, 1)),
+                Some((.., last)) if label != thing.noun => *last = label.as_str(),
+                _ => groups.push((thing.noun, label.as_str(), label.as_str())),
             }
         }
-        let group = |(noun, count): (&str, usize)| match count {
-            0 => format!("{noun} (the one shown last by itself)"),
-            1 => format!("{noun} 1"),
-            many => format!("{noun} 1 to {noun} {many}"),
+        let group = |(noun, first, last): (&str, &str, &str)| match first {
+            _ if first == noun => format!("{noun} (the one shown last by itself)"),
+            _ if first == last => first.to_owned(),
+            _ => format!("{first} to {last}"),
         };
         groups.into_iter().map(group).collect::<Vec<_>>().join(", ")
     }

@@ -11,8 +11,13 @@ pub fn asked_for(wishes: &Wishes) -> String {
         Some(WishFailure::Unanswered) => l10n::wishes::model_failed(),
         Some(WishFailure::Nonsense) => l10n::wishes::nonsense(),
         None if wishes.all.is_empty() => l10n::wishes::nothing(),
-        None => l10n::wishes::asked_for(wishes.all.iter().map(wish).collect::<Vec<_>>().join(", ")),
+        None => l10n::wishes::asked_for(effects(wishes)),
     }
+}
+
+/// What they ask for: `a new task “milk”, an answer to an email [2]`.
+pub fn effects(wishes: &Wishes) -> String {
+    wishes.all.iter().map(wish).collect::<Vec<_>>().join(", ")
 }
 
 fn wish(wish: &Wish) -> String {
@@ -51,6 +56,8 @@ fn kind(kind: ActionKind) -> String {
         ActionKind::ScheduleCreate => l10n::wishes::schedule_create(),
         ActionKind::ScheduleChange => l10n::wishes::schedule_change(),
         ActionKind::ScheduleDelete => l10n::wishes::schedule_delete(),
+        ActionKind::WatchCreate => l10n::wishes::watch_create(),
+        ActionKind::WatchChange => l10n::wishes::watch_change(),
         ActionKind::NoteWrite => l10n::wishes::note_write(),
         ActionKind::PostSend => l10n::wishes::post_send(),
         ActionKind::PageOpen => l10n::wishes::page_open(),

@@ -275,8 +275,9 @@ impl Run<'_> {
             warnings.push(l10n::runs::only_partly(assignment.worker.name(), error.message.whole()));
         }
         let outside = report.untrusted.then(|| report.execution.to_string());
+        let is_text = matches!(assignment.format, Some(Format::Text | Format::Markdown));
         let output = match assignment.worker {
-            Worker::Skill(_) if report.data.is_null() => Value::String(report.result),
+            Worker::Skill(_) if is_text || report.data.is_null() => Value::String(report.result),
             Worker::Skill(_) => report.data,
             Worker::Agent(agent) => {
                 let output = super::output::of(&report, assignment.format).map_err(AttemptError::rejected)?;

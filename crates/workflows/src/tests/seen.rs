@@ -61,9 +61,11 @@ fn what_is_compiled_in_is_sound_and_drawn() {
     ■        calendar  calendar.list_events
     │ ■      due       tasks.search
     │ │ ■    overdue   tasks.search
-    │ │ │ ■  mail      email.search
+    │ │ │ ■  mail      email.triage
+    │ │ │ ≡  sort      for each of {{steps.mail.output.pages | default([])}}
+    │ │ │ │            └ Sorter, at most 2 at once
     ├─┴─┴─┘
-    ●        brief     Editor
+    ■        brief     assistant.lines
 
     multi-angle-analysis
     ◎  angles  all of 3 in parallel
@@ -301,28 +303,35 @@ fn a_dry_run_shows_what_would_happen() {
       overdue (sequential): tasks.search
           skill tasks.search: low risk
           arguments: {"state":"overdue"}
-      mail (sequential): email.search
-          skill email.search: low risk
-          arguments: {"unread":true,"unanswered":true,"limit":20}
+      mail (sequential): email.triage
+          skill email.triage: low risk
+          arguments: {}
 
     2.
-      brief (sequential): Editor, after calendar, due, overdue, mail
-          prompt of Editor:
-            Write a briefing for 2026-11-27 in at most 200 words: first what is on, in the order of the day, then what is
-            due or overdue, then the mails that look as if they wait for an answer. Say so where there is nothing.
-            Leave out what could not be looked up, but name it. Where the mails' total is above their count, say how many more
-            there are.
-            Calendar: {{steps.calendar.output}}
-            Due: {{steps.due.output}}
-            Overdue: {{steps.overdue.output}}
-            Unread mails: {{steps.mail.output}}
+      sort (map): for each of {{steps.mail.output.pages | default([])}}, after mail
+          prompt of Sorter:
+            These are unread mails, a line each: number | sender | subject | beginning. Which of them ask something of the person,
+            or matter to them today? Leave out the others, such as advertising. Return a JSON list, the most urgent first, of
+            {"n": its number, "who": sender, "about": what it is about, "asked": what is asked, in at most ten words of the
+            mail's language, "by": the day or time if it names one, else "", "sure": 0 to 1}. If none does, return [].
+            {{item}}
+          items: {{steps.mail.output.pages | default([])}}
+
+    3.
+      brief (sequential): assistant.lines, after calendar, due, overdue, sort
+          skill assistant.lines: low risk
+          arguments: {"mails":"{{steps.sort.output}}","since":"2026-11-27","quiet":true}
 
     Estimate
-      agents       1 to 2
-      model calls  1 to 2
-      skill calls  4
-      tokens       817 to 24,434
+      agents       1 to 40
+      model calls  1 to 40
+      skill calls  5
+      tokens       815 to 168,600
       cost         none: there is no language model, so agents can't run
+
+    Notes
+      - it may pause and ask whether to continue: up to 40 agents, and the limit is 20
+      - the number of items of 'sort' isn't known; the estimate assumes 1 to 20
     "#);
     let plan = planned(&built_in("map-reduce"), &[], None).json();
     assert_eq!(plan["plan"]["missing"], json!(["document"]));

@@ -3,7 +3,7 @@
 use adjutant_chat::OutgoingFile;
 use adjutant_l10n as l10n;
 use adjutant_store::outbox::Message;
-use adjutant_types::RunStatus;
+use adjutant_types::{NOTHING_TO_TELL, RunStatus};
 use unicode_width::UnicodeWidthStr;
 
 use super::report::{Report, StepReport, StepStatus};
@@ -55,9 +55,13 @@ impl Report {
         }
     }
 
-    /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file.
+    /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file. Nothing if all went
+    /// well and there is nothing to tell.
     pub fn message(&self) -> Message {
         let (output, is_json) = self.output();
+        if output.is_empty() && self.run.output == NOTHING_TO_TELL && self.run.status == RunStatus::Complete {
+            return Message::default();
+        }
         if output.chars().count() <= MAX_LENGTH {
             return self.markdown().into();
         }
@@ -71,7 +75,8 @@ impl Report {
 
     /// The output without unprintable characters, and whether it is JSON.
     fn output(&self) -> (String, bool) {
-        let output: String = self.run.output.replace("\r\n", "\n").chars().map(printable).collect();
+        let output = self.run.output.replace("\r\n", "\n").replace(NOTHING_TO_TELL, "");
+        let output: String = output.chars().map(printable).collect();
         let output = output.trim().to_owned();
         let is_json =
             output.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(&output).is_ok();

@@ -1,5 +1,7 @@
 //! Calendars, events, series and their instances.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -79,16 +81,22 @@ impl State {
                 let all = self.events(person, calendar, false);
                 shown(asked, all.iter().find(|event| text(event, "id") == *id).ok_or_else(missing)?, &EVENT)
             }
+            ("GET", ["calendars", calendar, "calendarView", "delta"]) => {
+                // It gives all properties, whatever is asked for.
+                let seen = self.seen(asked, &["startDateTime", "endDateTime"])?;
+                let all = within(&seen.query, self.events(person, calendar, true))?;
+                self.changes(asked, seen, &all, &[])
+            }
             ("GET", ["calendars", calendar, "calendarView"]) => {
                 asked.options(&["$select", "$expand", "$top", "startDateTime", "endDateTime"])?;
                 let all = self.events(person, calendar, true);
-                self.list(asked, within(asked, all)?, &EVENT)
+                self.list(asked, within(&asked.query, all)?, &EVENT)
             }
             ("GET", ["events", id, "instances"]) => {
                 asked.options(&["$select", "$top", "startDateTime", "endDateTime"])?;
                 let mut all = self.events(person, "", true);
                 all.retain(|event| text(event, "seriesMasterId") == *id);
-                self.list(asked, within(asked, all)?, &EVENT)
+                self.list(asked, within(&asked.query, all)?, &EVENT)
             }
             ("POST", ["calendars", calendar, "events"]) => self.make_event(asked, person, calendar),
             ("GET", ["events", id]) => {
@@ -234,9 +242,9 @@ fn utc(local: NaiveDateTime, zone: Tz) -> Value {
 }
 
 /// Those that overlap the asked range.
-fn within(asked: &Asked, mut all: Vec<Value>) -> Result<Vec<Value>, Refusal> {
+fn within(query: &BTreeMap<String, String>, mut all: Vec<Value>) -> Result<Vec<Value>, Refusal> {
     let bound = |name: &str| -> Result<DateTime<Utc>, Refusal> {
-        let bound = asked.query.get(name).and_then(|at| at.parse().ok());
+        let bound = query.get(name).and_then(|at| at.parse().ok());
         bound.ok_or_else(|| wrong(format!("{name} is missing")))
     };
     let (from, to) = (bound("startDateTime")?.naive_utc(), bound("endDateTime")?.naive_utc());

@@ -9,7 +9,7 @@ use super::query::{shown, text};
 use super::{Answered, Asked, RAW, Refusal, State, merge, missing, touch, wrong};
 
 /// The properties of a mail.
-const MAIL: [&str; 18] = [
+const MAIL: [&str; 20] = [
     "id",
     "internetMessageId",
     "conversationId",
@@ -28,6 +28,8 @@ const MAIL: [&str; 18] = [
     "flag",
     "body",
     "bodyPreview",
+    "hasAttachments",
+    "internetMessageHeaders",
 ];
 
 /// Those that can be written, and those that only a draft lets write.
@@ -103,9 +105,14 @@ impl Mail {
 
 /// The value of a header, unfolded.
 fn header(mime: &str, name: &str) -> Option<String> {
-    let head = mime.split("\r\n\r\n").next()?.replace("\r\n ", " ").replace("\r\n\t", " ");
+    let head = unfolded(mime);
     let lines = head.split("\r\n").filter_map(|line| line.split_once(':'));
     lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned()).next()
+}
+
+fn unfolded(mime: &str) -> String {
+    let head = mime.split("\r\n\r\n").next().unwrap_or_default();
+    head.replace("\r\n ", " ").replace("\r\n\t", " ")
 }
 
 /// A text of encoded words (RFC 2047), as far as our own mails have them.
@@ -180,6 +187,11 @@ impl State {
         let kind = header(mime, "content-type").unwrap_or_default();
         let class = if kind.contains("delivery-status") { "REPORT.IPM.Note.NDR" } else { "IPM.Note" };
         let conversation = format!("conv-{}", root.as_ref().unwrap_or(&own));
+        let fields: Vec<Value> = unfolded(mime)
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| json!({"name": name, "value": value.trim()}))
+            .collect();
         let mut item = json!({
             "id": id, "internetMessageId": own, "conversationId": conversation, "parentFolderId": folder,
             "subject": decoded(&header(mime, "subject").unwrap_or_default()),
@@ -188,6 +200,7 @@ impl State {
             "bccRecipients": people(mime, "bcc"), "replyTo": people(mime, "reply-to"), "sentDateTime": now,
             "receivedDateTime": now, "isRead": false, "isDraft": false, "flag": {"flagStatus": "notFlagged"},
             "body": {"contentType": "text", "content": body(mime)}, "bodyPreview": "",
+            "hasAttachments": mime.contains("Content-Disposition: attachment"), "internetMessageHeaders": fields,
             "singleValueExtendedProperties": [{"id": "String 0x001A", "value": class}],
         });
         let version = self.next("version");
@@ -201,6 +214,23 @@ impl State {
             ("GET", ["mailFolders", folder, "messages"]) => {
                 let folder = known_folder(folder);
                 self.mails(asked, person, Some(&folder))
+            }
+            ("GET", ["mailFolders", folder, "messages", "delta"]) => {
+                let seen = self.seen(asked, &["changeType", "$select", "$filter"])?;
+                let filter = seen.query.get("$filter").map_or("receivedDateTime ge", String::as_str);
+                if !filter.starts_with("receivedDateTime g") || filter.split(' ').count() > 3 {
+                    return Err(wrong("changes can be filtered by when they came alone"));
+                }
+                let (folder, lacks_headers) = (known_folder(folder), self.lacks_headers);
+                let mails = self.mailbox(person).mails.iter();
+                let mut all: Vec<Value> = mails
+                    .filter(|mail| mail.item["parentFolderId"] == folder)
+                    .map(|mail| mail.item.clone())
+                    .collect();
+                if lacks_headers {
+                    all.iter_mut().for_each(|item| item["internetMessageHeaders"] = Value::Null);
+                }
+                self.changes(asked, seen, &all, &MAIL)
             }
             ("GET", ["mailFolders", "delta"]) => {
                 asked.options(&["$select"])?;

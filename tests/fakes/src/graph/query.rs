@@ -1,5 +1,7 @@
 //! Lists: filters, orders, pages.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::{Answered, Asked, Refusal, State, wrong};
@@ -9,6 +11,16 @@ pub(super) struct Listing {
     items: Vec<Value>,
     /// How many a page has.
     size: usize,
+    /// The token of the link on the last page, if it is a list of changes.
+    delta: Option<String>,
+}
+
+/// What somebody has seen who follows changes.
+#[derive(Clone)]
+pub(super) struct Seen {
+    /// What was asked first.
+    pub(super) query: BTreeMap<String, String>,
+    versions: BTreeMap<String, String>,
 }
 
 impl State {
@@ -46,7 +58,7 @@ impl State {
         }
         let count = found.len();
         let items = found.iter().map(|item| shown(asked, item, properties)).collect::<Result<_, _>>()?;
-        let mut page = self.page(asked, Listing { items, size });
+        let mut page = self.page(asked, Listing { items, size, delta: None });
         if option("$count") == Some("true") {
             page["@odata.count"] = json!(count);
         }
@@ -62,15 +74,73 @@ impl State {
             let address = format!("{}/v1.0/{}?%24skiptoken={link}", asked.origin, asked.path.join("/"));
             page["@odata.nextLink"] = json!(address);
             self.links.insert(link, Listing { items: rest, ..listing });
+        } else if let Some(token) = listing.delta {
+            let address = format!("{}/v1.0/{}?%24deltatoken={token}", asked.origin, asked.path.join("/"));
+            page["@odata.deltaLink"] = json!(address);
         }
         page
+    }
+
+    /// What somebody has seen who asks for changes: nothing at first.
+    pub(super) fn seen(&self, asked: &Asked, known: &[&str]) -> Result<Seen, Refusal> {
+        if let Some(token) = asked.query.get("$deltatoken") {
+            return self.deltas.get(token).cloned().ok_or_else(|| wrong("a link that was never given"));
+        }
+        asked.options(known)?;
+        Ok(Seen { query: asked.query.clone(), versions: BTreeMap::new() })
+    }
+
+    /// Those of these things that are new or have changed, with these properties or, if none are named, all. Of what is gone
+    /// there is the id.
+    pub(super) fn changes(
+        &mut self,
+        asked: &Asked,
+        mut seen: Seen,
+        items: &[Value],
+        properties: &[&str],
+    ) -> Answered {
+        let prefer = asked.header("prefer");
+        let size = prefer.split(", ").find_map(|one| one.strip_prefix("odata.maxpagesize="));
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or(10);
+        let is_created = seen.query.get("changeType").is_some_and(|kind| kind == "created");
+        let mut found = Vec::new();
+        for item in items {
+            if let Some(filter) = seen.query.get("$filter")
+                && !is_met(filter, item)?
+            {
+                continue;
+            }
+            let version = text(item, "@odata.etag");
+            let before = seen.versions.insert(text(item, "id").to_owned(), version.to_owned());
+            if before.is_none() || (!is_created && before.as_deref() != Some(version)) {
+                found.push(match properties {
+                    [] => item.clone(),
+                    _ => selected(&seen.query, item, properties)?,
+                });
+            }
+        }
+        if !is_created {
+            let is_there = |id: &String| items.iter().any(|item| text(item, "id") == id);
+            let gone: Vec<String> = seen.versions.keys().filter(|id| !is_there(id)).cloned().collect();
+            for id in gone {
+                seen.versions.remove(&id);
+                found.push(json!({"id": id, "@removed": {"reason": "deleted"}}));
+            }
+        }
+        let token = self.next("delta");
+        self.deltas.insert(token.clone(), seen);
+        Ok(self.page(asked, Listing { items: found, size, delta: Some(token) }))
     }
 }
 
 /// A thing with what was asked of it. Properties of apps must be asked for one by one.
 pub(super) fn shown(asked: &Asked, item: &Value, properties: &[&str]) -> Answered {
-    let select = asked.query.get("$select").ok_or_else(|| wrong("all properties are asked for"))?;
-    let expand = asked.query.get("$expand").map_or("", String::as_str);
+    selected(&asked.query, item, properties)
+}
+
+fn selected(query: &BTreeMap<String, String>, item: &Value, properties: &[&str]) -> Answered {
+    let select = query.get("$select").ok_or_else(|| wrong("all properties are asked for"))?;
+    let expand = query.get("$expand").map_or("", String::as_str);
     let mut shown = Map::new();
     for name in select.split(',') {
         if !properties.contains(&name) {

@@ -11,6 +11,7 @@ use adjutant_store::executions;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::objects::ObjectRow;
 use adjutant_store::turns::TurnRow;
+use adjutant_store::watches::TurnItems;
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::span::Span;
@@ -60,6 +61,16 @@ pub(super) fn marked_tasks(ctx: &TurnContext, tasks: &[OpenTask]) -> Option<(Pro
         }
     };
     Some((heading.with(text), taint))
+}
+
+/// What a watch's turn is told beside what came in.
+pub(super) fn of_watch(ctx: &TurnContext, found: &TurnItems) -> PromptText {
+    let watch = found.watch.as_ref().map(|watch| format!(" [{}]", watch.id)).unwrap_or_default();
+    PromptText::system(format_args!(
+        "This turn: watch{watch}. Nobody is waiting. Do what the person's words say with what came in. If there is \
+         nothing to tell, answer exactly: {NOTHING_TO_TELL}\n{}",
+        ctx.now_line()
+    ))
 }
 
 pub(super) struct Facts<'a> {
@@ -169,7 +180,8 @@ impl Facts<'_> {
             _ => String::new(),
         };
         let shown = &lines[..lines.len().min(SCHEDULES)];
-        PromptText::own(format_args!("Scheduled{rest}:{}", shown.concat()))
+        let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
+        PromptText::own(format_args!("Scheduled{rest}:{}{calls}", shown.concat()))
     }
 
     async fn background(&self) -> Result<PromptText, StoreError> {

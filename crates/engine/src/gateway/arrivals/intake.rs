@@ -28,8 +28,9 @@ use super::attached;
 use crate::conversation::access::Access;
 use crate::conversation::command::{Command, is_background, is_command, is_stop};
 use crate::conversation::questions::AnswerMatch;
-use crate::conversation::{Conversations, connect, memory_commands, questions, rooms, rules};
+use crate::conversation::{Conversations, connect, lines, memory_commands, questions, rooms, rules, watches};
 use crate::gateway::lanes::{Lanes, OnArrival};
+use crate::gateway::watcher::in_room;
 
 /// Journals what arrives and passes it on.
 pub struct Intake {
@@ -152,6 +153,7 @@ impl Intake {
     }
 
     async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
+        in_room(&self.conversations, &message).await?;
         if !self.is_wanted(&message).await? {
             return Ok(None);
         }
@@ -375,7 +377,7 @@ impl Intake {
     }
 
     async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
-        let arrived = self
+        let mut arrived = self
             .arrived(
                 &pressed.address,
                 &pressed.event,
@@ -386,9 +388,15 @@ impl Intake {
         let command =
             memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
         let command = command.or_else(|| rooms::command_of(&pressed.button));
-        let (kind, text, question) = match command.or_else(|| connect::command_of(&pressed.button)) {
-            Some(text) => (InboxKind::Command, text, None),
-            None => {
+        let command = command.or_else(|| watches::command_of(&pressed.button));
+        let command = command.or_else(|| connect::command_of(&pressed.button));
+        let (kind, text, question) = match (command, lines::message_of(&pressed.button)) {
+            (Some(text), _) => (InboxKind::Command, text, None),
+            (None, Some((name, text))) => {
+                arrived.event = format!("{name}:{}", arrived.event);
+                (InboxKind::Message, text, None)
+            }
+            (None, None) => {
                 let question = questions::button(&pressed.button).map(|(question, _)| question);
                 (InboxKind::Press, pressed.button, question)
             }

@@ -181,6 +181,7 @@ impl Lanes {
             id: store.new_id(),
             conversation_id: row.conversation_id.clone(),
             person_id: row.person_id.clone(),
+            purpose: "voice note".into(),
             model,
             error,
             tokens: [0; 3],

@@ -33,7 +33,7 @@ pub struct Maintenance {
     pub deliverer: Arc<Deliverer>,
     /// The channels, each with its chat; `None` is the whole channel.
     pub channels: Vec<(String, Option<String>)>,
-    /// Runs schedules and reminders.
+    /// Runs schedules and reminders, and tells what watches have found.
     pub scheduler: Scheduler,
     /// Which channels this instance holds.
     pub health: Arc<Health>,

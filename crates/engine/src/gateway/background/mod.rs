@@ -7,3 +7,4 @@ pub mod maintenance;
 pub mod retention;
 pub mod scheduler;
 pub mod vectors;
+pub mod watcher;

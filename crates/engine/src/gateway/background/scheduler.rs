@@ -27,10 +27,11 @@ use crate::conversation::access::Access;
 
 /// A run later than this counts as missed, in milliseconds.
 const MISSED_AFTER: i64 = 5 * 60_000;
-/// After this many failed runs in a row a schedule stops.
-const MAX_FAILURES: i64 = 3;
+/// After this many failed runs in a row a schedule or a watch stops.
+pub(crate) const MAX_FAILURES: i64 = 3;
 
-/// The schedules and reminders of the channels of this process.
+/// The schedules, reminders and watches of the channels of this process; see also [`crate::watching`].
+#[derive(Clone)]
 pub struct Scheduler {
     /// The conversations that the messages go to.
     pub conversations: Arc<Conversations>,
@@ -38,6 +39,8 @@ pub struct Scheduler {
     pub access: Arc<Access>,
     /// Whether a missed run is caught up.
     pub catch_up: bool,
+    /// Held while a model judges what watches have found.
+    pub judging: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Scheduler {
@@ -60,6 +63,7 @@ impl Scheduler {
                 woken.push(reminder.conversation_id);
             }
         }
+        self.tell_due(channel, chat, &mut woken).await?;
         Ok(woken)
     }
 
@@ -88,12 +92,8 @@ impl Scheduler {
             return Ok(false);
         }
         schedules::change(&mut batch, row, &new);
-        match store.write(batch).await {
-            Ok(_) => Ok(new.running.is_some() || new.state != row.state),
-            // Another process did it at the same moment.
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let is_new = new.running.is_some() || new.state != row.state;
+        unless_stale(store.write(batch).await.map(|_| is_new))
     }
 
     /// Adds a due run, unless it is skipped, and sets the time of the next one.
@@ -129,7 +129,7 @@ impl Scheduler {
         Ok(())
     }
 
-    async fn may_speak(&self, person: &PersonId, channel: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn may_speak(&self, person: &PersonId, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         for account in people::accounts(store, person).await? {
             if let Some((at, user)) = account.split_once(':')
@@ -156,10 +156,14 @@ impl Scheduler {
             let instance = self.conversations.instance.owner();
             outbox::say(store, &mut batch, &reminder.conversation_id, instance, &message);
         }
-        match store.write(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        unless_stale(store.write(batch).await.map(|_| true))
+    }
+}
+
+/// That nothing is new where another process did it at the same moment.
+pub(crate) fn unless_stale(is_new: Result<bool, StoreError>) -> Result<bool, StoreError> {
+    match is_new {
+        Err(StoreError::Stale(_)) => Ok(false),
+        other => other,
     }
 }

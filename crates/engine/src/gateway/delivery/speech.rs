@@ -64,6 +64,7 @@ impl Deliverer {
             id: self.store.new_id(),
             conversation_id: conversation.clone(),
             person_id: person,
+            purpose: "speech".into(),
             model,
             error,
             tokens: [0; 3],

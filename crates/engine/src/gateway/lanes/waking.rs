@@ -15,7 +15,7 @@ use crate::conversation::command;
 impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.
     pub fn wake_for(self: &Arc<Self>, row: &InboxRow) {
-        let is_background = command::is_background(&row.text);
+        let is_background = row.is_background();
         let lane = |number| Lane { conversation: row.conversation_id.clone(), number };
         if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
             return self.leave_to_others(row.channel(), lane(i64::from(is_background)));
@@ -87,7 +87,7 @@ impl Lanes {
     /// Ends a worker that has made a message whole, and wakes the message's lane, or leaves it to other instances. In one
     /// step, so that the process doesn't count as idle in between.
     pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
-        let is_background = command::is_background(&row.text);
+        let is_background = row.is_background();
         let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
         if self.workers.hand_over(worker, lane.worker()) {
             match self.has_room(row.channel()) {

@@ -21,11 +21,11 @@ use crate::{Failure, SkillError};
 const CACHE_TIME: Duration = Duration::from_mins(5);
 
 /// The kind of our own store's calendar objects.
-const EVENT: &str = "event";
+pub(super) const EVENT: &str = "event";
 
 /// The calendars of an account on a server.
 pub struct CalendarAccount {
-    dav: Calendars,
+    pub(super) dav: Calendars,
     default: String,
     cache: moka::future::Cache<(), Arc<Vec<Collection>>>,
 }
@@ -135,7 +135,7 @@ impl CalendarAccount {
         all.map_err(|error| error.as_ref().clone().into())
     }
 
-    async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>, Failure> {
+    pub(super) async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>, Failure> {
         let all = self.all().await?;
         let Some(name) = name else { return Ok(all.to_vec()) };
         let is_named = |calendar: &&Collection| calendar.name.to_lowercase() == name.to_lowercase();

@@ -7,6 +7,7 @@ pub(super) mod event;
 mod invitations;
 mod restore;
 mod today;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,7 @@ pub use backend::CalendarAccount;
 use backend::{Scope, StoredEvent};
 pub(super) use restore::put_back;
 pub use today::agenda;
+pub use watched::{ComingEvent, coming_to};
 
 use adjutant_store::Batch;
 use adjutant_turn::trust::{ActionKind, Target};

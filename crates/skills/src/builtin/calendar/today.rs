@@ -16,16 +16,25 @@ const EFFORT: Effort = Effort { instances: 5_000, steps: 100_000 };
 /// is left out.
 pub fn agenda(texts: &[&str], (from, to): (i64, i64), zone: Tz) -> Vec<String> {
     let day = TimeRange { from: utc(from), to: utc(to) };
+    occurring(texts, day, zone).iter().map(|(_, event)| line(event, day, zone)).collect()
+}
+
+/// The events of these calendar objects in a period, in order, each with its time. What can't be read is left out.
+pub(super) fn occurring(
+    texts: &[impl AsRef<str>],
+    period: TimeRange,
+    zone: Tz,
+) -> Vec<(TimeRange, CalendarEvent)> {
     let share = EFFORT.shared(texts.len());
     let mut found = Vec::new();
-    for series in texts.iter().filter_map(|text| Series::read(text).ok()) {
-        let Ok(expanded) = series.occurrences_within(day, zone, share) else { continue };
+    for series in texts.iter().filter_map(|text| Series::read(text.as_ref()).ok()) {
+        let Ok(expanded) = series.occurrences_within(period, zone, share) else { continue };
         let Ok(events) = series.events_at(&expanded.occurrences) else { continue };
         let times = expanded.occurrences.iter().map(|occurrence| occurrence.range);
-        found.extend(times.zip(events.iter().map(|event| line(event, day, zone))));
+        found.extend(times.zip(events));
     }
     found.sort_by_key(|(time, _)| *time);
-    found.into_iter().map(|(_, line)| line).collect()
+    found
 }
 
 /// `- [uid] 09:00–09:30 Title`, with the instance of a series.

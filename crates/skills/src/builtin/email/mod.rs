@@ -6,6 +6,7 @@ mod compose;
 mod reading;
 mod sending;
 mod sorting;
+mod triage;
 
 use adjutant_chat::Finding;
 use adjutant_l10n as l10n;
@@ -15,11 +16,13 @@ use serde_json::json;
 
 pub(super) use compose::{MANY, blank, is_outside, mail_account, writer};
 pub(super) use sending::send_once;
+pub use sending::written_by;
 pub(super) use sorting::{mark_back, move_back};
+pub(super) use triage::PAGE;
 
-use adjutant_store::{Batch, attempts};
+use adjutant_store::{Batch, attempts, watches};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::{AccountId, AccountService, Allowance, ours};
+use adjutant_types::{AccountId, AccountService, Allowance, ItemNoun, WatchItem, ours};
 
 use super::merged::{account_line, labelled, merged};
 use super::undo::{self, Step};
@@ -40,6 +43,7 @@ domain! {
         Status = "email.status",
         Mark = "email.mark",
         Move = "email.move",
+        Triage = "email.triage",
     }
 }
 
@@ -59,7 +63,7 @@ impl BuiltinSkill for EmailSkill {
     /// Of a mail that is in one of several accounts, that one.
     async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
         let named = match self {
-            Self::Search | Self::Read | Self::Attachment | Self::Status => return Ok(None),
+            Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Triage => return Ok(None),
             Self::Send | Self::Draft => {
                 ["draft", "replaces", "message_id"].into_iter().find_map(|name| call.text(name))
             }
@@ -74,7 +78,7 @@ impl BuiltinSkill for EmailSkill {
 
     fn action(&self) -> Option<ActionKind> {
         match self {
-            Self::Search | Self::Read | Self::Attachment | Self::Status => None,
+            Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Triage => None,
             Self::Send => Some(ActionKind::MailSend),
             Self::Reply => Some(ActionKind::MailReply),
             Self::Forward => Some(ActionKind::MailForward),
@@ -85,9 +89,6 @@ impl BuiltinSkill for EmailSkill {
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         let mut targets = match self {
-            Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Mark | Self::Move => {
-                Vec::new()
-            }
             Self::Send | Self::Draft => {
                 let draft = match self {
                     Self::Send => compose::to_send(call).await?,
@@ -118,6 +119,7 @@ impl BuiltinSkill for EmailSkill {
                 targets.extend(thing(&letter).map(Target::Thing));
                 targets
             }
+            _ => Vec::new(),
         };
         targets.extend(attachment::targets(call).await?);
         Ok(targets)
@@ -185,11 +187,12 @@ impl BuiltinSkill for EmailSkill {
                 let forward = sending::composed(call, Box::pin(compose::whole_forward(call))).await?;
                 sending::send(call, forward, approved).await
             }
-            Self::Draft => draft(call).await,
+            Self::Draft => draft(call, writes).await,
             Self::Search => reading::search(call).await,
             Self::Read => reading::read(call).await,
             Self::Attachment => attachment::read(call, writes).await,
             Self::Status => status(call).await,
+            Self::Triage => triage::triage(call).await,
             Self::Mark => sorting::mark(call).await,
             Self::Move => sorting::move_to(call).await,
         }
@@ -333,7 +336,7 @@ fn answer(target: &mut Target, letter: &Message) {
     }
 }
 
-async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let replaced = call.text("replaces");
     // The subject of an answer is somebody else's.
     let is_answer = call.text("message_id").is_some();
@@ -350,6 +353,12 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
     // It looks for the Message-ID first, so the draft is never there twice.
     let drafts = imap.append(FolderKind::Drafts, &bytes, true).await?;
     let trash = compose::discard(call, replaced).await;
+    // For the buttons under the answer.
+    let (turn, now, from) = (&call.ctx.turn, call.store().now(), draft.from.to_string());
+    let thing = WatchItem::new(ItemNoun::Mail, &draft.message_id, (&from, &draft.subject), now);
+    let (thing, here) =
+        (WatchItem { account: account.id.clone(), ..thing }, (&turn.conversation.id, &turn.person.id));
+    watches::brief(writes, &call.execution.as_str().into(), here, &thing, (now, None));
     let summary = match &trash {
         Some(_) => l10n::email::in_drafts_instead(draft.subject, former),
         None => l10n::email::in_drafts(draft.subject),

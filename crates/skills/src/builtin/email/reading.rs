@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use adjutant_l10n::email;
 use adjutant_mail::{Address, AttachmentInfo, Found, Message, Query, unquoted};
 use adjutant_types::clock::local_to_utc;
-use adjutant_types::clock::when::When;
-use adjutant_types::{AccountService, FromCall, Own, ours};
+use adjutant_types::{AccountService, ours};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
@@ -25,21 +24,21 @@ const MAX_READ: usize = 20;
 const MAX_STEPS: usize = 5;
 
 /// A mail, and the account that it is in.
-type Mail<'a> = (&'a ConnectedAccount, Message);
+pub(super) type Mail<'a> = (&'a ConnectedAccount, Message);
 
 /// What was found in all accounts.
-struct Mails<'a> {
+pub(super) struct Mails<'a> {
     /// The newest received mails, then the newest sent ones.
-    mails: Vec<Mail<'a>>,
+    pub(super) mails: Vec<Mail<'a>>,
     /// How many there are, with those that aren't among them.
-    total: usize,
+    pub(super) total: usize,
     /// Whether everything was searched; if not, there may be more.
     is_exact: bool,
 }
 
 impl<'a> Mails<'a> {
     /// What was found in each account, with at most so many received mails and as many sent ones.
-    fn of(found: Vec<(&'a ConnectedAccount, Found)>, limit: usize) -> Self {
+    pub(super) fn of(found: Vec<(&'a ConnectedAccount, Found)>, limit: usize) -> Self {
         let is_one = found.len() == 1;
         let mut all = Self { mails: Vec::new(), total: 0, is_exact: true };
         for (account, found) in found {
@@ -74,7 +73,7 @@ impl<'a> Mails<'a> {
     }
 }
 
-async fn search_in(account: &ConnectedAccount, query: &Query) -> Result<Found, Failure> {
+pub(super) async fn search_in(account: &ConnectedAccount, query: &Query) -> Result<Found, Failure> {
     Ok(inbox_of(account)?.search(query).await?)
 }
 
@@ -114,10 +113,8 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// A time that bounds a search; of a day its beginning.
-fn time(call: &CallContext<'_>, name: &str) -> Result<Option<DateTime<Utc>>, SkillError> {
-    let when = call.text(name).map(|text| When::parse(text, call.zone())).transpose();
-    let when = when.map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))?;
-    Ok(when.map(|when| local_to_utc(when.local(), call.zone())))
+pub(super) fn time(call: &CallContext<'_>, name: &str) -> Result<Option<DateTime<Utc>>, SkillError> {
+    Ok(call.when(name)?.map(|when| local_to_utc(when.local(), call.zone())))
 }
 
 /// Adds a mail's text. What it quotes is left out, unless that isn't among the `listed` ones.
@@ -150,7 +147,7 @@ fn add_text(item: &mut Value, letter: &Message, share: usize, listed: Option<&Ha
 }
 
 /// One mail in a line: when, from whom, about what.
-fn line(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> String {
+pub(super) fn line(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> String {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
     let date = date.map(|date| date.to_string()).unwrap_or_default();
     let from = mail.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
@@ -161,7 +158,7 @@ fn line(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> String {
     labelled(call, AccountService::Mail, Some(account), line)
 }
 
-fn item(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> Value {
+pub(super) fn item(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> Value {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
     let mut item = json!({
         "id": mail.message_id.as_ref().unwrap_or(&mail.id), "from": parties(&mail.from),

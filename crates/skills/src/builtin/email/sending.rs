@@ -77,7 +77,7 @@ pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address)
 }
 
 /// The execution that wrote a mail of ours.
-pub(super) fn written_by(message_id: &str) -> ExecutionId {
+pub fn written_by(message_id: &str) -> ExecutionId {
     message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default().into()
 }
 

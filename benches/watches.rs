@@ -1,0 +1,3 @@
+//! From the delivery of a mail to its telling.
+
+fn main() {}

@@ -1,0 +1,97 @@
+//! `[[watches]]`.
+
+use std::str::FromStr;
+
+use adjutant_types::watches::MAX_WATCHES;
+use adjutant_types::{Bounds, Condition, WatchAction, WatchTrigger};
+
+use super::accounts::needed;
+use super::approval::QuietHours;
+use super::assistant::owner;
+use crate::document::Node;
+use crate::error::suggestion;
+use crate::read::{ConfigReader, Section, amount, count, flag, span, text};
+
+/// A watch that the owner wrote into the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchConfig {
+    pub name: String,
+    /// Whom it tells, `CHANNEL:USER-ID`.
+    pub person: String,
+    pub trigger: WatchTrigger,
+    pub condition: Condition,
+    pub action: WatchAction,
+    /// As in a watch: what to do, or `/run NAME`.
+    pub words: String,
+    pub bounds: Bounds,
+}
+
+/// Reads `[[watches]]`.
+pub(crate) fn read(root: &mut Section<'_>) -> Vec<WatchConfig> {
+    let all: Vec<WatchConfig> = root.tables("watches", WatchConfig::read).into_iter().flatten().collect();
+    let is_twice = |(at, watch): (usize, &WatchConfig)| all[..at].iter().any(|it| it.name == watch.name);
+    if all.len() > MAX_WATCHES {
+        root.problem("watches", format!("must be at most {MAX_WATCHES}"));
+    } else if all.iter().enumerate().any(is_twice) {
+        root.problem("watches", "two have the same name");
+    }
+    all
+}
+
+impl WatchConfig {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        // Rooms and web addresses are watched by those who ask for it in a chat.
+        const TRIGGERS: [&str; 4] = ["mail", "event_begins", "event_changes", "task_due"];
+        let name = needed(section, "name", "what you call it, such as \"invoices\"", text);
+        let person = needed(section, "person", "whom it tells, such as \"telegram:123\"", owner);
+        let trigger = needed(section, "on", "what sets it off, such as \"mail\"", |value, reader| {
+            word::<WatchTrigger>(value, reader, &TRIGGERS)
+        });
+        let mut action = WatchAction::Tell;
+        section.set("do", &mut action, |value, reader| word(value, reader, &["tell", "run", "ask"]));
+        let words = match action {
+            WatchAction::Tell => Some(String::new()),
+            WatchAction::Ask => needed(section, "words", "what to do", text),
+            WatchAction::Run => {
+                needed(section, "workflow", "which workflow to run", text).map(|name| format!("/run {name}"))
+            }
+        };
+        let condition = Condition {
+            from: section.list("from", text),
+            subject: section.list("subject", text),
+            text: section.list("text", text),
+            attachment: section.get("attachment", flag),
+            outside: section.get("outside", flag),
+            is_answer: section.get("answers", flag).unwrap_or_default(),
+            minutes: section.get("minutes", count).unwrap_or(15),
+            judge: section.get("judge", text),
+        };
+        let least = match condition.is_everything() && trigger == Some(WatchTrigger::Mail) {
+            true => Bounds::MIN_EVERY_S_OF_ALL,
+            false => Bounds::MIN_EVERY_S,
+        };
+        let every = section.get("every", span).and_then(|every| i64::try_from(every.as_secs()).ok());
+        let bounds = Bounds {
+            every_s: every.unwrap_or(least).max(least),
+            quiet: section.get("quiet", quiet),
+            until: None,
+            nano_usd_day: section.get("usd_per_day", amount).map(|usd| (usd * 1e9).round() as i64),
+        };
+        let (name, person, trigger, words) = (name?, person?, trigger?, words?);
+        Some(Self { name, person, trigger, condition, action, words, bounds })
+    }
+}
+
+fn quiet(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let hours = text(value, reader)?;
+    match QuietHours::read(&hours) {
+        Some(_) => Ok(hours),
+        None => Err("must be two times, such as \"22:00-07:00\"".to_owned()),
+    }
+}
+
+fn word<T: FromStr>(value: &Node, reader: &ConfigReader<'_>, all: &[&str]) -> Result<T, String> {
+    let word = text(value, reader)?;
+    let known = all.contains(&word.as_str()).then(|| word.parse().ok()).flatten();
+    known.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, all)))
+}

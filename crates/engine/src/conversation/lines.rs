@@ -1,0 +1,108 @@
+//! The buttons under tellings, briefings and drafts.
+
+use adjutant_chat::Choice;
+use adjutant_l10n::watches as words;
+use adjutant_store::executions::ExecutionRow;
+use adjutant_store::inbox::LINE;
+use adjutant_types::ExecutionStatus;
+use serde_json::Value;
+
+use super::watches::BUTTON as COMMAND;
+
+/// The most buttons of an answer; Discord takes no more than 25.
+const MOST: usize = 24;
+/// How the id of a button begins that stands for a message.
+const BUTTON: &str = "line:";
+
+type Words = fn() -> String;
+/// Each button, and what it says for its person; the others are commands.
+static VERBS: [(&str, Words, Option<Words>); 8] = [
+    ("answer", words::answer_button, Some(words::say_answer)),
+    ("task", words::task_button, Some(words::say_task)),
+    ("finish", words::done_button, Some(words::say_finish)),
+    ("send", words::send_button, Some(words::say_send)),
+    ("change", words::change_button, Some(words::say_change)),
+    ("drop", words::drop_button, Some(words::say_drop)),
+    ("later", words::later_button, None),
+    ("done", words::done_button, None),
+];
+
+/// The message that a button stands for, as its person would write it, behind how the name of its row begins; none if it is
+/// another button.
+pub fn message_of(button: &str) -> Option<(String, String)> {
+    let (verb, item) = button.strip_prefix(BUTTON)?.split_once(':')?;
+    let (.., says) = VERBS.iter().find(|(name, ..)| *name == verb)?;
+    Some((format!("{LINE}{item}:{verb}"), (*says)?()))
+}
+
+/// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,
+/// each has its first one alone.
+pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
+    let (mut lines, mut drafts) = (Vec::new(), Vec::new());
+    for row in rows.iter().filter(|row| row.status == ExecutionStatus::Completed) {
+        match row.skill.as_deref() {
+            // Without a mailbox a draft is a file.
+            Some("email.draft") if !row.account.is_empty() => drafts.push(row),
+            Some("assistant.lines") => {
+                let data = row.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
+                let data: Value = data.unwrap_or_default();
+                lines.extend(data["items"].as_array().into_iter().flatten().map(of_line));
+            }
+            _ => {}
+        }
+    }
+    let first = u64::from(drafts.len() > 1);
+    lines.extend((first..).zip(drafts).map(|(n, row)| buttons(&row.id, n, &["send", "change", "drop"])));
+    let each = if lines.iter().map(Vec::len).sum::<usize>() > MOST { 1 } else { MOST };
+    lines.into_iter().flat_map(|line| line.into_iter().take(each)).take(MOST).collect()
+}
+
+fn of_line(item: &Value) -> Vec<Choice> {
+    let verbs: &[&str] = match item["noun"].as_str() {
+        Some("mail") => &["answer", "task", "later", "done"],
+        Some("task") => &["finish", "later"],
+        _ => &["later", "done"],
+    };
+    buttons(item["item"].as_str().unwrap_or_default(), item["n"].as_u64().unwrap_or_default(), verbs)
+}
+
+/// The buttons of a line, with its number unless that is 0.
+pub(crate) fn buttons(line: &str, n: u64, verbs: &[&str]) -> Vec<Choice> {
+    let button = |(verb, label, says): &(&str, Words, Option<Words>)| {
+        let begin = if says.is_some() { BUTTON } else { COMMAND };
+        let label = if n == 0 { label() } else { format!("{} {n}", label()) };
+        Choice { id: format!("{begin}{verb}:{line}"), label }
+    };
+    VERBS.iter().filter(|(verb, ..)| verbs.contains(verb)).map(button).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::watches::command_of;
+
+    fn item(n: u64) -> Value {
+        serde_json::json!({"item": "i", "n": n, "noun": "mail"})
+    }
+
+    #[test]
+    fn a_button_is_a_command_or_a_message_and_never_both() {
+        let ids: Vec<String> = of_line(&item(1)).into_iter().map(|choice| choice.id).collect();
+        let commands: Vec<_> = ids.iter().filter_map(|id| command_of(id)).collect();
+        assert_eq!(commands, ["/watches later i", "/watches done i"]);
+        let messages = ids.iter().filter(|id| command_of(id).is_none() && message_of(id).is_some());
+        assert_eq!(messages.count(), 2);
+        let (event, words) = message_of("line:answer:i1").unwrap();
+        assert_eq!((event.as_str(), words.as_str()), (" line:i1:answer", "Draft an answer to this email"));
+        for other in ["line:i1", "line:delete:i1", "rule:r1", "q1:yes"] {
+            assert_eq!((command_of(other), message_of(other)), (None, None), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_button_says_which_line_it_is_about() {
+        let labels = |line: Vec<Choice>| line.into_iter().map(|choice| choice.label).collect::<Vec<_>>();
+        assert_eq!(labels(of_line(&item(3))), ["Answer 3", "Make a task 3", "Tomorrow 3", "Done 3"]);
+        assert_eq!(labels(buttons("i", 0, &["send", "change", "drop"])), ["Send", "Change", "Drop"]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Mailboxes that are watched.
+
+use adjutant_skills::Failure;
+use adjutant_skills::accounts::{ConnectedAccount, MailSource};
+use adjutant_skills::builtin::written_by;
+use adjutant_store::executions;
+use adjutant_store::watches::{self, WatchRow};
+use adjutant_types::clock::utc;
+use adjutant_types::{ItemNoun, WatchItem};
+
+use super::{At, Finding, Watcher, item, own_addresses};
+use crate::watching::matching::{fits, is_our_own};
+
+/// Older mails are no news, however new they are in their folder: their keys may be gone.
+const MAX_AGE_MS: i64 = 60 * 24 * 60 * 60 * 1000;
+/// By how much the clock of a server may differ from ours.
+const MARGIN_MS: i64 = 5 * 60 * 1000;
+/// The most mails of a commit, and the most things that a commit adds.
+const MAX_MAILS: usize = 200;
+const MAX_FOUND: usize = 2_000;
+
+impl Watcher {
+    /// Takes new mails that fit. Returns whether there are more.
+    pub(super) async fn take_mail(
+        &self,
+        at: At<'_>,
+        (account, watches): (&ConnectedAccount, &[WatchRow]),
+        mailbox: &mut MailSource,
+    ) -> Result<bool, Failure> {
+        let (store, now) = (self.store(), self.store().now());
+        let row = watches::source(store, at.0).await?;
+        let mark = row.mark.as_ref();
+        let since = watches.iter().map(|watch| watch.active_since).min().unwrap_or(now).max(self.since);
+        let most = (MAX_FOUND / watches.len().max(1)).clamp(10, MAX_MAILS);
+        let (mails, read_to, is_more) = mailbox.news(mark, utc(since), most).await?;
+        // Of what was there before the first look, only a second is rounded off.
+        let margin = if mark.is_some() { MARGIN_MS } else { 1_000 };
+        let (own, mut found) = (own_addresses(account), Vec::new());
+        for (mail, head) in &mails {
+            let received = head.received.map_or(now, |at| at.timestamp_millis());
+            let is_news = received >= self.since && now - received < MAX_AGE_MS;
+            if !is_news || is_our_own(mail, head, &own) {
+                continue;
+            }
+            let is_wanted = |watch: &&WatchRow| {
+                received + margin >= watch.active_since && fits(&watch.condition, mail, head, &own)
+            };
+            let fitting: Vec<&WatchRow> = watches.iter().filter(is_wanted).collect();
+            if fitting.is_empty() {
+                continue;
+            }
+            // A list may have given it another sender since.
+            if let Some(id) = &mail.message_id
+                && executions::sent_by(store, &written_by(id)).await?.is_some()
+            {
+                continue;
+            }
+            let from = mail.from.first().map(ToString::to_string).unwrap_or_default();
+            let id = mail.message_id.as_ref().unwrap_or(&mail.id);
+            let thing = WatchItem {
+                is_signed: head.is_signed,
+                account: account.id.clone(),
+                is_automatic: head.is_automatic,
+                ..item(ItemNoun::Mail, id, (&from, &mail.subject, &mail.text), received)
+            };
+            let finding = |watch| Finding { watch, key: head.key.clone(), thing: thing.clone() };
+            found.extend(fitting.into_iter().map(finding));
+        }
+        self.commit(at.1, (&row, &read_to), &found).await?;
+        Ok(is_more)
+    }
+}

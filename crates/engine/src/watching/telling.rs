@@ -1,0 +1,327 @@
+//! Tells people what their watches have found: in our own words, or by a turn that does what the watch's words say.
+//!
+//! Properties, each whatever crashes and however many instances look at once:
+//!
+//! - What is told, and that it is, are one commit; it is journalled as a turn, so that people can point at it.
+//! - A watch tells something at most once in its least pause; what comes meanwhile is one digest.
+//! - A turn of a watch starts only while the last one isn't running, and three that fail in a row stop it.
+
+use adjutant_chat::Choice;
+use adjutant_l10n::watches as words;
+use adjutant_skills::builtin::watches::{described, found_thing};
+use adjutant_store::executions::Closing;
+use adjutant_store::inbox::NewRow;
+use adjutant_store::outbox::{self, Message};
+use adjutant_store::watches::{self, ItemRow, OpenItems, WatchRow};
+use adjutant_store::{Batch, StoreError, inbox, people, schedules, turns};
+use adjutant_turn::journal::{TurnEvent, fail_point};
+use adjutant_turn::trust::Wishes;
+use adjutant_types::clock::{local_to_utc, long_date, utc};
+use adjutant_types::invisible_chars::unbracketed;
+use adjutant_types::text::one_line;
+use adjutant_types::{
+    ConversationId, ItemNoun, ItemState, Taint, WatchAction, WatchItem, WatchState, WatchTrigger,
+};
+use chrono::{Datelike, NaiveTime};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use super::judge::judge;
+use super::{MAX_TITLE, quiet_until, source, title};
+use crate::conversation::watches::button;
+use crate::conversation::{Conversations, lines};
+use crate::gateway::scheduler::{MAX_FAILURES, Scheduler, unless_stale};
+
+/// How many lines a digest has.
+const LINES: usize = 10;
+/// How many things are judged, or a turn begins with, at once.
+const AT_ONCE: i64 = 20;
+/// With more at once, it is only told how many: none is judged, and no turn begins.
+const STORM: i64 = 100;
+
+impl Scheduler {
+    /// Tells what watches have found, and adds the conversations that got something.
+    pub(crate) async fn tell_due(
+        &self,
+        channel: &str,
+        chat: &str,
+        woken: &mut Vec<ConversationId>,
+    ) -> Result<(), StoreError> {
+        let store = &self.conversations.store;
+        let all = watches::tellable(store, channel, chat).await?;
+        let (judged, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|watch| watch.condition.judge.is_some());
+        for watch in &others {
+            woken.extend(self.tell(watch).await?);
+        }
+        // A model takes its time.
+        if let Some(guard) = self.judging.clone().try_lock_owned().ok().filter(|_| !judged.is_empty()) {
+            let scheduler = self.clone();
+            tokio::spawn(async move {
+                for watch in &judged {
+                    if let Err(error) = scheduler.tell(watch).await {
+                        tracing::warn!(%error, "a watch couldn't be looked at; it is soon again");
+                    }
+                }
+                drop(guard);
+            });
+        }
+        for item in watches::later_due(store, channel, chat).await? {
+            if self.tell_again(&item, channel).await? {
+                woken.push(item.conversation_id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the next step of a watch. Returns the conversation if it got something.
+    async fn tell(&self, watch: &WatchRow) -> Result<Option<ConversationId>, StoreError> {
+        if !unless_stale(self.look_at(watch).await)? {
+            return Ok(None);
+        }
+        self.conversations.events.send(TurnEvent::MessageAdded(watch.conversation_id.clone()));
+        Ok(Some(watch.conversation_id.clone()))
+    }
+
+    /// Reads how a watch's last turn ended, ends it if its time is up, or tells what is new. Returns whether it has told
+    /// something, or begun a turn.
+    async fn look_at(&self, watch: &WatchRow) -> Result<bool, StoreError> {
+        let store = &self.conversations.store;
+        let (now, mut new) = (store.now(), watch.clone());
+        if let Some(event) = &watch.running {
+            let outcome = schedules::status_of(store, event).await?;
+            (new.running, new.failures) = match outcome.as_deref() {
+                None | Some("queued" | "running") => return Ok(false),
+                Some("failed" | "dead") => (None, watch.failures + 1),
+                Some(_) => (None, 0),
+            };
+            if new.failures >= MAX_FAILURES {
+                let answer = turns::of_event(store, event).await?.and_then(|turn| turn.answer);
+                let text = words::failed(described(watch), one_line(&answer.unwrap_or_default(), 200));
+                let choices = vec![button("resume", &watch.id, words::resume_button())];
+                new.state = WatchState::Stopped;
+                return self.change(watch, &new, Some(Message { text, choices, ..Message::default() })).await;
+            }
+        }
+        let open = watches::open(store, &watch.id, AT_ONCE).await?;
+        let is_late =
+            |until: i64| until <= now && open.items.first().is_none_or(|item| item.found_at > until);
+        if watch.bounds.until.is_some_and(is_late) {
+            new.state = WatchState::Over;
+            return self.change(watch, &new, None).await;
+        }
+        let zone = self.conversations.zone_of(&people::person_by_id(store, &watch.person_id).await?);
+        let today = utc(now).with_timezone(&zone).date_naive();
+        let day = i64::from(today.num_days_from_ce());
+        let waits = quiet_until(watch, now, zone).is_some() && !acts_unasked(watch);
+        if open.count == 0 || !watch.is_due(now) || watch.day == day || waits {
+            return self.change(watch, &new, None).await;
+        }
+        new.next_at = now + watch.bounds.every_s.saturating_mul(1000);
+        let here = people::conversation_by_id(store, &watch.conversation_id).await?;
+        let is_silent = !self.may_speak(&watch.person_id, &here.channel).await?;
+        if is_silent || !self.has_account(watch, here.shared).await? {
+            new.state = WatchState::Stopped;
+            let text = (!is_silent).then(|| words::no_access(described(watch)));
+            return self.change(watch, &new, text.map(Message::from)).await;
+        }
+        let midnight = local_to_utc(today.and_time(NaiveTime::MIN), zone).timestamp_millis();
+        if let Some(max) = watch.bounds.nano_usd_day
+            && watches::nano_usd_since(store, &watch.id, midnight).await? >= max
+        {
+            new.day = day;
+            let cents = max / 10_000_000;
+            let usd = format!("${}.{:02}", cents / 100, cents % 100);
+            return self.change(watch, &new, Some(words::money(described(watch), usd).into())).await;
+        }
+        self.tell_open(watch, new, open, zone).await
+    }
+
+    /// Whether the person has the watch's account, and may use it where it tells.
+    async fn has_account(&self, watch: &WatchRow, is_shared: bool) -> Result<bool, StoreError> {
+        let Conversations { store, orchestrator, settings, .. } = &*self.conversations;
+        let (accounts, settings) = (&orchestrator.agents.executor.services.accounts, settings.current());
+        let (person, account) = (&watch.person_id, &watch.source.account);
+        let found = accounts.for_watch(store, &settings.owners, person, account).await?;
+        Ok(account.is_empty() || found.is_some_and(|account| account.is_shared || !is_shared))
+    }
+
+    /// Tells what is open, or starts the watch's turn with it.
+    async fn tell_open(
+        &self,
+        watch: &WatchRow,
+        mut new: WatchRow,
+        open: OpenItems,
+        zone: Tz,
+    ) -> Result<bool, StoreError> {
+        let store = &self.conversations.store;
+        let OpenItems { mut items, count, last } = open;
+        let (mut part, mut batch) = ((last, count), Batch::new());
+        match &watch.condition.judge {
+            Some(_) if count > STORM => items.clear(),
+            Some(sentence) => {
+                let mut fits = judge(&self.conversations, watch, sentence, &items).await?.into_iter();
+                items.retain_mut(|item| {
+                    let fits = fits.next().flatten();
+                    if fits == Some(false) {
+                        watches::set_item(&mut batch, item, ItemState::Unfit, None);
+                    } else if let Some(thing) = &mut item.thing {
+                        thing.is_unsure = fits.is_none();
+                    }
+                    fits != Some(false)
+                });
+                part = part_of(&items);
+            }
+            None => {}
+        }
+        if part.1 == 0 {
+            store.write(batch).await?;
+            return Ok(false);
+        }
+        let is_sure = |item: &ItemRow| item.thing.as_ref().is_some_and(|thing| !thing.is_unsure);
+        let is_clear = !items.is_empty() && items.iter().all(is_sure);
+        let acts = watch.action != WatchAction::Tell && count <= STORM && is_clear;
+        let event = watches::event(&watch.id, watch.tellings + 1);
+        if acts {
+            part = part_of(&items);
+            new.running = Some(event.clone());
+        }
+        if part.0 == last && watch.bounds.until.is_some_and(|until| until <= store.now()) {
+            new.state = WatchState::Over;
+        }
+        watches::fire(&mut batch, watch, &new, part);
+        if acts {
+            let here = (&watch.conversation_id, &watch.person_id);
+            let owner = self.conversations.instance.owner();
+            let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
+            inbox::arrive(&mut batch, &row, store.now());
+        } else {
+            self.add_telling(&mut batch, watch, event, (&items, part.1), zone);
+        }
+        store.write(batch).await?;
+        fail_point(if acts { "watch-fired" } else { "watch-told" });
+        Ok(true)
+    }
+
+    /// Adds a telling of these, and how many there are in all, to the batch: as a turn that is done.
+    fn add_telling(
+        &self,
+        batch: &mut Batch,
+        watch: &WatchRow,
+        event: String,
+        (items, count): (&[ItemRow], i64),
+        zone: Tz,
+    ) {
+        let asked = words::asked(described(watch));
+        let here = (&watch.conversation_id, &watch.person_id);
+        let row = NewRow::ours(event, here, &asked, Taint::default(), self.conversations.instance.owner());
+        let found: Vec<Value> = items.iter().filter_map(found_thing).collect();
+        let things: Vec<&WatchItem> = items.iter().filter_map(|item| item.thing.as_ref()).collect();
+        let told = text_of(watch.source.trigger, &things, count, zone);
+        let sources: Vec<Taint> = things.iter().map(|thing| source(thing)).collect();
+        let closing = Closing {
+            result: Some(one_line(&told, MAX_TITLE)),
+            untrusted: !found.is_empty(),
+            data: Some(json!({"count": count, "items": found}).to_string()),
+            taint: sources.iter().collect(),
+            ..Closing::default()
+        };
+        let made = long_date(&utc(watch.created_at).with_timezone(&zone));
+        let mut choices = match items {
+            [only] if count == 1 => buttons(only, &["answer", "later"]),
+            _ => Vec::new(),
+        };
+        choices.push(button("stop", &watch.id, words::stop_button()));
+        let text = format!("{told}\n\n{}", words::why(described(watch), made));
+        let answer = Message { text, choices, ..Message::default() };
+        self.conversations.add_done(batch, &row, ("watch.event", &closing), answer);
+    }
+
+    /// Tells again what the person put off, or what a watch did while they wanted quiet. Returns whether it was told just now.
+    async fn tell_again(&self, item: &ItemRow, channel: &str) -> Result<bool, StoreError> {
+        let mut batch = Batch::new();
+        watches::set_item(&mut batch, item, ItemState::Told, None);
+        if let Some(thing) = &item.thing
+            && self.may_speak(&item.person_id, channel).await?
+        {
+            let (text, choices) = match thing.noun {
+                ItemNoun::Receipt => (thing.title.clone(), Vec::new()),
+                _ => (words::again(shown(thing)), buttons(item, &["answer", "later", "done"])),
+            };
+            self.say(&mut batch, &item.conversation_id, &Message { text, choices, ..Message::default() });
+        }
+        unless_stale(self.conversations.store.write(batch).await.map(|_| true))
+    }
+
+    /// Changes a watch, and says why. Returns whether that was said.
+    async fn change(&self, old: &WatchRow, new: &WatchRow, why: Option<Message>) -> Result<bool, StoreError> {
+        let mut batch = Batch::new();
+        if let Some(message) = &why {
+            self.say(&mut batch, &old.conversation_id, message);
+        }
+        if old != new {
+            watches::change(&mut batch, old, new);
+            self.conversations.store.write(batch).await?;
+        }
+        Ok(why.is_some())
+    }
+
+    fn say(&self, batch: &mut Batch, conversation: &ConversationId, message: &Message) {
+        let Conversations { store, instance, .. } = &*self.conversations;
+        outbox::say(store, batch, conversation, instance.owner(), message);
+    }
+}
+
+/// Whether a watch does something without a question, so that it needn't wait for the end of its quiet hours.
+fn acts_unasked(watch: &WatchRow) -> bool {
+    let wishes: Wishes = serde_json::from_str(&watch.wishes).unwrap_or_default();
+    watch.action == WatchAction::Run || (watch.action == WatchAction::Ask && !wishes.all.is_empty())
+}
+
+/// The `seq` of the last of these, and how many they are.
+fn part_of(items: &[ItemRow]) -> (i64, i64) {
+    (items.last().map_or(0, |item| item.seq), i64::try_from(items.len()).unwrap_or_default())
+}
+
+/// What is told: one thing by itself, or a digest.
+fn text_of(trigger: WatchTrigger, things: &[&WatchItem], count: i64, zone: Tz) -> String {
+    let Some(first) = things.first() else { return words::only_count(count) };
+    let mut lines: Vec<String> = things.iter().take(LINES).map(|thing| line(trigger, thing, zone)).collect();
+    let more = count - i64::try_from(lines.len()).unwrap_or_default();
+    if count > 1 {
+        lines.iter_mut().for_each(|line| line.insert_str(0, "- "));
+        lines.insert(0, words::digest(first.noun, count));
+    }
+    lines.extend((more > 0).then(|| words::more(more)));
+    lines.join("\n")
+}
+
+/// One thing, with what is to be known of it.
+fn line(trigger: WatchTrigger, thing: &WatchItem, zone: Tz) -> String {
+    let kind = match trigger {
+        WatchTrigger::EventBegins => trigger.as_str(),
+        _ => thing.noun.as_str(),
+    };
+    let at = utc(thing.at).with_timezone(&zone).format("%H:%M");
+    let from = unbracketed(&thing.from.replace(" <", ", "), MAX_TITLE);
+    let mut line = words::told(kind, from, shown(thing), at);
+    if thing.is_signed == Some(false) {
+        let name = thing.from.split(" <").next().unwrap_or_default();
+        line += &format!("\n{}", words::not_signed(unbracketed(name, MAX_TITLE)));
+    }
+    if thing.is_unsure {
+        line += &format!("\n{}", words::unsure());
+    }
+    line
+}
+
+/// A title among our own words, where brackets could make a link of it.
+fn shown(thing: &WatchItem) -> String {
+    unbracketed(&title(thing), MAX_TITLE)
+}
+
+/// Only a mail can be answered, which is the first of the verbs.
+fn buttons(item: &ItemRow, verbs: &[&str]) -> Vec<Choice> {
+    let is_mail = item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail);
+    lines::buttons(&item.id, 0, &verbs[usize::from(!is_mail)..])
+}

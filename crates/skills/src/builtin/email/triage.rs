@@ -1,0 +1,107 @@
+//! Which mails wait for the person, before a model sees them.
+
+use adjutant_l10n::email;
+use adjutant_mail::{Message, Query};
+use adjutant_turn::wording::questions::ContactMatch;
+use adjutant_types::text::one_line;
+use serde_json::{Value, json};
+
+use super::reading::{Mail, Mails, item, line, search_in, time};
+use super::{inboxes, merged};
+use crate::builtin::{CallContext, contacts_among, under};
+use crate::{Failure, Output};
+
+/// The most mails of a call, and of a page: what one call of a model is given.
+const MOST: usize = 100;
+pub(in crate::builtin) const PAGE: usize = 50;
+/// How long a mail is on a page, in bytes.
+const SHOWN: usize = 160;
+
+/// Whether a mail needs no answer: a list's, a receipt, an answer to an invitation, or a bounce.
+fn needs_no_answer(mail: &Message) -> bool {
+    const ANSWERS: [&str; 6] =
+        ["accepted:", "declined:", "tentative:", "zugesagt:", "abgelehnt:", "mit vorbehalt:"];
+    const RECEIPTS: [&str; 6] =
+        ["receipt", "order confirmation", "shipped", "quittung", "bestellbestätigung", "versandbestätigung"];
+    let from = sender(mail).to_lowercase();
+    let writer = from.split('@').next().unwrap_or_default();
+    let subject = mail.subject.to_lowercase();
+    let is_robot = writer.replace(['-', '_', '.'], "").contains("noreply");
+    mail.is_list
+        || matches!(writer, "mailer-daemon" | "postmaster")
+        || ANSWERS.iter().any(|answer| subject.starts_with(answer))
+        || (is_robot && RECEIPTS.iter().any(|word| subject.contains(word)))
+}
+
+fn sender(mail: &Message) -> &str {
+    mail.from.first().map_or("", |from| from.address.as_str())
+}
+
+/// One mail in a line for a model.
+fn shown(n: usize, mail: &Message) -> String {
+    let from = mail.from.first().map(ToString::to_string).unwrap_or_default();
+    let (from, subject) = (one_line(&from, 40), one_line(&mail.subject, 80));
+    let text = format!("{n} | {from} | {subject} | {}", one_line(&mail.snippet(), 70));
+    text[..text.floor_char_boundary(SHOWN)].to_owned()
+}
+
+/// Unread mails without an answer, those of the person's contacts first, and how many others need none.
+pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let since = time(call, "since")?;
+    let query = Query { since, unread: true, unanswered: true, limit: MOST, ..Query::default() };
+    let searched = merged(&inboxes(call)?, |account| search_in(account, &query)).await?;
+    let found = Mails::of(searched.found, MOST);
+    let more = found.total.saturating_sub(found.mails.len());
+    let is_received =
+        |(account, mail): &Mail<'_>| !mail.is_sent && !sender(mail).eq_ignore_ascii_case(&account.address);
+    let received = found.mails.into_iter().filter(is_received);
+    let (rest, mut letters): (Vec<Mail<'_>>, Vec<_>) = received.partition(|(_, mail)| needs_no_answer(mail));
+    let senders: Vec<String> = letters.iter().map(|(_, mail)| sender(mail).to_owned()).collect();
+    let known = contacts_among(call, &senders, call.ctx.words().await?).await?;
+    let is_known = |mail: &Message| matches!(known.get(sender(mail)), Some(ContactMatch::Found { .. }));
+    letters.sort_by_key(|(_, mail)| !is_known(mail));
+
+    let numbered = || (1_usize..).zip(&letters);
+    let items = numbered().map(|(n, mail)| {
+        let mut item = item(call, mail);
+        item["n"] = json!(n);
+        item
+    });
+    let items: Vec<Value> = items.collect();
+    let lines: Vec<String> = numbered().map(|(n, mail)| shown(n, &mail.1)).collect();
+    let pages: Vec<String> = lines.chunks(PAGE).map(|page| page.join("\n")).collect();
+    let data = json!({
+        "count": items.len(), "items": items, "pages": pages, "more": more, "need_no_answer": rest.len(),
+    });
+    let summary = under(email::triaged(letters.len()), letters.iter().map(|mail| line(call, mail)));
+    let notes = (!rest.is_empty()).then(|| email::need_no_answer(rest.len()));
+    let notes = notes.into_iter().chain((more > 0).then(|| email::not_looked_at(more)));
+    Ok(Output::outside_if(!letters.is_empty(), under(under(summary, notes), searched.notes), data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_no_model_is_known_by_its_header_alone() {
+        let mail = |from: &str, subject: &str, is_list| Message {
+            from: vec![from.parse().unwrap()],
+            subject: subject.into(),
+            is_list,
+            ..Message::default()
+        };
+        for (from, subject, is_list, needs_none) in [
+            ("Shop <news@shop.test>", "20 % off", true, true),
+            ("Shop <no-reply@shop.test>", "Your receipt of 3 May", false, true),
+            ("Bob <bob@acme.test>", "Where is my receipt?", false, false),
+            ("Bob <bob@acme.test>", "Accepted: Offsite", false, true),
+            ("MAILER-DAEMON@mx.test", "Undelivered", false, true),
+            ("Bank <noreply@bank.test>", "Your card is blocked", false, false),
+        ] {
+            assert_eq!(needs_no_answer(&mail(from, subject, is_list)), needs_none, "{from}: {subject}");
+        }
+        let long = mail(&format!("{} <x@y.test>", "ü".repeat(90)), &"漢".repeat(500), false);
+        assert!(shown(100, &long).len() <= SHOWN && shown(100, &long).starts_with("100 | "));
+    }
+}

@@ -1,0 +1,432 @@
+//! Making and managing watches.
+//!
+//! - No text from outside makes or resumes one: such a call always asks, and what a watch does stands in words that the
+//!   person typed.
+//! - What it may do is read from these words alone, once, when it is made.
+
+use adjutant_config::QuietHours;
+use adjutant_l10n::watches as words;
+use adjutant_store::watches::{self, ItemRow, WatchRow};
+use adjutant_store::{Batch, Store, inbox, people};
+use adjutant_turn::trust::{ActionKind, Target, Thing, Wishes};
+use adjutant_turn::wording::wishes::effects;
+use adjutant_types::clock::when::When;
+use adjutant_types::clock::{duration, local_to_utc, utc};
+use adjutant_types::text::one_line;
+use adjutant_types::watches::MAX_WATCHES;
+use adjutant_types::{
+    AccountId, AccountService, Bounds, Condition, ConversationId, ErrorText, FromCall, ItemNoun, ItemState,
+    PersonId, WatchAction, WatchSource, WatchState, WatchTrigger, ours,
+};
+use async_trait::async_trait;
+use chrono::{NaiveDateTime, NaiveTime};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::merged::labelled;
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, short_id, under};
+use crate::accounts::ConnectedAccount;
+use crate::definition::WORKFLOW;
+use crate::executor::of_words;
+use crate::{Approved, Failure, Output, SkillError};
+
+domain! {
+    "watch", "../../../../skills/watch.toml", WatchSkill {
+        Create = "watch.create",
+        List = "watch.list",
+        Delete = "watch.delete",
+        Later = "watch.later",
+        Done = "watch.done",
+        Event = "watch.event",
+    }
+}
+
+/// The folder of new email.
+pub const INBOX: &str = "INBOX";
+/// How long before an event it is told, in minutes.
+const MINUTES: u32 = 15;
+/// When something that was put off until a day is told.
+pub const MORNING: NaiveTime = match NaiveTime::from_hms_opt(8, 0, 0) {
+    Some(time) => time,
+    None => NaiveTime::MIN,
+};
+
+#[async_trait]
+impl BuiltinSkill for WatchSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn uses_accounts(&self) -> bool {
+        matches!(self, Self::Create)
+    }
+
+    fn effect(&self, _: &PersonAccounts) -> Idempotency {
+        Idempotency::OwnStore
+    }
+
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+        let account = if self.uses_accounts() { account(call)? } else { None };
+        Ok(account.map(|account| account.id.clone()))
+    }
+
+    fn action(&self) -> Option<ActionKind> {
+        match self {
+            Self::List | Self::Event => None,
+            Self::Create => Some(ActionKind::WatchCreate),
+            Self::Delete => Some(ActionKind::WatchChange),
+            // What was told is a list of things to do.
+            Self::Later | Self::Done => Some(ActionKind::TaskChange),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Create if !call.taint.is_clean() => vec![Target::Always(words::needs_your_yes())],
+            Self::Create => vec![Target::Text(call.text("words").unwrap_or_default().to_owned())],
+            Self::Delete => {
+                let row = by_id(call).await?;
+                let (id, title) = (row.id.to_string(), described(&row));
+                vec![Target::Thing(Thing { noun: "watch", id, title, is_shared: false })]
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let Self::Create = self else { return Ok(Preview::default()) };
+        let row = planned(call).await?;
+        Ok(Preview { text: Some(question(call, &row)), ..Preview::default() })
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        Ok(if call.text("id").is_some() { by_id(call).await.ok().map(|row| described(&row)) } else { None })
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Create => create(call, writes).await,
+            Self::List => list(call).await,
+            Self::Delete => {
+                let row = by_id(call).await?;
+                let summary = change(writes, &row, None, call.store().now());
+                Ok(Output::ours(summary, json_of(&row)))
+            }
+            Self::Later => later(call, writes).await,
+            Self::Done => {
+                let item = item(call).await?;
+                watches::set_item(writes, &item, ItemState::Done, None);
+                Ok(Output::ours(words::done(), json!({"item": item.id})))
+            }
+            Self::Event => {
+                let items: Vec<Value> = found(call).await?.iter().filter_map(found_thing).collect();
+                let (is_any, summary) = (!items.is_empty(), words::set_off(items.len()));
+                Ok(Output::outside_if(is_any, summary, json!({"count": items.len(), "items": items})))
+            }
+        }
+    }
+}
+
+/// A new watch that tells of everything.
+pub fn new_row(
+    store: &Store,
+    (conversation, person): (&ConversationId, &PersonId),
+    source: WatchSource,
+) -> WatchRow {
+    let now = store.now();
+    WatchRow {
+        id: short_id(store),
+        person_id: person.clone(),
+        conversation_id: conversation.clone(),
+        config_name: None,
+        source,
+        condition: Condition::default(),
+        action: WatchAction::Tell,
+        words: String::new(),
+        wishes: "{}".to_owned(),
+        bounds: Bounds::default(),
+        state: WatchState::Active,
+        active_since: now,
+        next_at: 0,
+        tellings: 0,
+        running: None,
+        failures: 0,
+        day: 0,
+        secret: None,
+        created_at: now,
+        version: 0,
+    }
+}
+
+/// Pauses or resumes a watch, or, without a state, deletes it. Returns what to say. What comes while it is paused isn't
+/// caught up. One of the configuration is only paused: the next start would make it again.
+pub fn change(batch: &mut Batch, row: &WatchRow, state: Option<WatchState>, now: i64) -> String {
+    let what = described(row);
+    let (state, text) = match state {
+        None if row.config_name.is_some() => (WatchState::Paused, words::paused_configured(what)),
+        None => {
+            watches::delete(batch, &row.id);
+            return words::deleted(what);
+        }
+        Some(WatchState::Active) => (WatchState::Active, words::resumed(what)),
+        Some(state) => (state, words::paused(what)),
+    };
+    let mut new = WatchRow { state, ..row.clone() };
+    if state == WatchState::Active && row.state != state {
+        (new.active_since, new.next_at, new.failures) = (now, 0, 0);
+        new.bounds.until = new.bounds.until.filter(|until| *until > now);
+    }
+    watches::change(batch, row, &new);
+    text
+}
+
+/// What a watch is about: `email from anyone at acme.example about “invoice”`.
+pub fn described(row: &WatchRow) -> String {
+    let condition = &row.condition;
+    let kind = match row.source.trigger {
+        WatchTrigger::Mail if condition.is_everything() => "everything",
+        WatchTrigger::Mail if condition.is_answer => "answer",
+        trigger => trigger.as_str(),
+    };
+    let who = |who: &String| who.strip_prefix('@').map_or_else(|| who.clone(), words::anyone_at);
+    let quoted = |texts: &[String]| texts.iter().map(words::quoted).reduce(words::either);
+    let parts = [
+        condition.from.iter().map(who).reduce(words::either).map(words::from_whom),
+        quoted(&condition.subject).map(words::about_words),
+        quoted(&condition.text).map(words::saying_words),
+        condition.attachment.map(words::attachment),
+        condition.outside.map(words::outside),
+        condition.judge.as_ref().map(words::fitting),
+    ];
+    let kind = words::kind(kind, condition.minutes);
+    one_line(&parts.into_iter().flatten().fold(kind, |all, part| all + " " + &part), 1_000)
+}
+
+/// A watch in a list, with what it does.
+pub fn line(row: &WatchRow) -> String {
+    let then = (!row.words.is_empty()).then(|| format!("  {}", words::then_words(one_line(&row.words, 200))));
+    under(words::line(row.state, described(row), &row.id), then)
+}
+
+/// Something that was found, as results hold it. Its texts are from outside.
+pub fn found_thing(item: &ItemRow) -> Option<Value> {
+    let thing = item.thing.as_ref()?;
+    let title = if thing.noun == ItemNoun::Mail { "subject" } else { "title" };
+    let mut value = json!({
+        "noun": thing.noun, "id": thing.id, "item": item.id, title: thing.title, "signed": thing.is_signed,
+        "at": utc(thing.at).to_rfc3339(), "account": thing.account, "snippet": thing.snippet,
+    });
+    if !thing.from.is_empty() {
+        value["from"] = json!([thing.from]);
+    }
+    Some(value)
+}
+
+fn json_of(row: &WatchRow) -> Value {
+    json!({"id": row.id, "what": described(row), "words": row.words, "state": row.state})
+}
+
+fn trigger(call: &CallContext<'_>) -> WatchTrigger {
+    call.text("on").and_then(|word| word.parse().ok()).unwrap_or(WatchTrigger::Mail)
+}
+
+fn service(trigger: WatchTrigger) -> Option<AccountService> {
+    match trigger {
+        WatchTrigger::Mail => Some(AccountService::Mail),
+        WatchTrigger::EventBegins | WatchTrigger::EventChanges => Some(AccountService::Calendar),
+        _ => None,
+    }
+}
+
+/// The account that a new watch reads; none: our own store.
+fn account<'a>(call: &CallContext<'a>) -> Result<Option<&'a ConnectedAccount>, SkillError> {
+    let Some(service) = service(trigger(call)) else { return Ok(None) };
+    call.accounts.all().check(service)?;
+    match call.account_for(service)? {
+        None if service == AccountService::Mail => Err(SkillError::params(ours!(words::no_mailbox))),
+        found => Ok(found),
+    }
+}
+
+async fn planned(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
+    let turn = &call.ctx.turn;
+    if watches::of_person(call.store(), &turn.person.id).await?.len() >= MAX_WATCHES {
+        return Err(SkillError::params(ours!(words::too_many, MAX_WATCHES)).into());
+    }
+    let (trigger, account) = (trigger(call), account(call)?);
+    let place = match trigger {
+        WatchTrigger::Mail => INBOX.to_owned(),
+        WatchTrigger::Room => room(call).await?,
+        _ if account.is_some() => String::new(),
+        _ => turn.person.id.to_string(),
+    };
+    let account = account.map(|account| account.id.clone()).unwrap_or_default();
+    let source = WatchSource { trigger, account, place };
+    let mut row = new_row(call.store(), (&turn.conversation.id, &turn.person.id), source);
+    if trigger == WatchTrigger::Webhook {
+        row.source.place = row.id.to_string();
+    }
+    let condition = condition(call)?;
+    let is_all = matches!(trigger, WatchTrigger::Mail | WatchTrigger::Room) && condition.is_everything();
+    let action = call.text("do").and_then(|word| word.parse().ok()).unwrap_or(WatchAction::Tell);
+    let (words, bounds) = (words_of(call, action).await?, bounds(call, is_all)?);
+    Ok(WatchRow { condition, action, words, bounds, ..row })
+}
+
+/// A room in which the person has written.
+async fn room(call: &CallContext<'_>) -> Result<String, Failure> {
+    let turn = &call.ctx.turn;
+    let rooms = match call.text("place") {
+        None => vec![(*turn.conversation).clone()],
+        Some(name) => people::conversations_named(call.store(), name).await?,
+    };
+    match rooms.as_slice() {
+        [room] if room.shared && inbox::has_written(call.store(), &room.id, &turn.person.id).await? => {
+            Ok(room.id.to_string())
+        }
+        _ => Err(SkillError::params(ours!(words::which_room)).into()),
+    }
+}
+
+/// Its arguments have the names of the fields.
+fn condition(call: &CallContext<'_>) -> Result<Condition, SkillError> {
+    let read = serde_json::from_value(call.arguments.clone());
+    let read: Condition =
+        read.map_err(|fault| SkillError::params(ours!("{}", FromCall(fault.to_string()))))?;
+    Ok(Condition { minutes: if read.minutes == 0 { MINUTES } else { read.minutes }, ..read })
+}
+
+/// What it does, in words that the person typed.
+async fn words_of(call: &CallContext<'_>, action: WatchAction) -> Result<String, Failure> {
+    let given = call.text("words").unwrap_or_default();
+    let name = given.trim_start_matches("/run ");
+    let is_theirs = call.ctx.words().await?.hold(name);
+    let fault = match action {
+        WatchAction::Tell => return Ok(String::new()),
+        _ if !is_theirs => ours!(words::not_your_words),
+        WatchAction::Ask => return Ok(given.to_owned()),
+        WatchAction::Run if call.registry.get(&format!("{WORKFLOW}.{name}")).is_some() => {
+            return Ok(format!("/run {name}"));
+        }
+        WatchAction::Run => ours!(words::no_workflow, FromCall(name)),
+    };
+    Err(SkillError::params(fault).into())
+}
+
+fn bounds(call: &CallContext<'_>, is_all: bool) -> Result<Bounds, SkillError> {
+    let params = |fault: ErrorText| SkillError::params(fault);
+    let least = if is_all { Bounds::MIN_EVERY_S_OF_ALL } else { Bounds::MIN_EVERY_S };
+    let every = call.text("every").map(duration::parse).transpose();
+    let every = every.map_err(|fault| params(ours!("/every: {}", FromCall(fault))))?;
+    let quiet = call.text("quiet");
+    if quiet.is_some_and(|hours| QuietHours::read(hours).is_none()) {
+        return Err(params(ours!(words::not_quiet)));
+    }
+    let until = call.when("until")?.map(|when| when.deadline(call.zone()));
+    if until.is_some_and(|until| until <= call.store().now()) {
+        return Err(params(ours!(words::in_past)));
+    }
+    let number = |name: &str| call.arguments.get(name);
+    Ok(Bounds {
+        every_s: every.and_then(|every| i64::try_from(every.as_secs()).ok()).unwrap_or(least).max(least),
+        quiet: quiet.map(str::to_owned),
+        until,
+        nano_usd_day: number("usd_per_day").and_then(Value::as_f64).map(|usd| (usd * 1e9).round() as i64),
+    })
+}
+
+/// What a person is asked before it starts.
+fn question(call: &CallContext<'_>, row: &WatchRow) -> String {
+    let what = match service(row.source.trigger) {
+        Some(service) => labelled(call, service, account(call).ok().flatten(), described(row)),
+        None => described(row),
+    };
+    let (condition, bounds) = (&row.condition, &row.bounds);
+    let day = |at: i64| When::Time(utc(at).with_timezone(&call.zone()).naive_local()).spoken();
+    let lines = [
+        condition.from.iter().any(|who| !who.contains('@')).then(words::by_name),
+        (bounds.every_s >= Bounds::MIN_EVERY_S_OF_ALL && condition.is_everything()).then(words::everything),
+        bounds.until.map(|until| words::bound_until(day(until))),
+        bounds.quiet.as_ref().map(words::bound_quiet),
+        bounds.nano_usd_day.map(|nano| words::bound_usd(format!("${:.2}", nano as f64 / 1e9))),
+    ];
+    let then = one_line(row.words.trim_start_matches("/run "), 1_000);
+    under(words::start(row.action, what, then), lines.into_iter().flatten())
+}
+
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let mut row = planned(call).await?;
+    let mut lines = Vec::new();
+    if row.action == WatchAction::Ask {
+        let wishes = match call.intent {
+            Some(model) => of_words(call.ctx, model, &row.words).await?,
+            None => Wishes::default(),
+        };
+        lines.push(match effects(&wishes) {
+            effects if effects.is_empty() => words::may_nothing(),
+            effects => words::may(effects),
+        });
+        row.wishes = json!(wishes).to_string();
+    }
+    if row.source.trigger == WatchTrigger::Webhook {
+        let secret: String = call.store().new_id();
+        let digest = Sha256::digest(secret.as_bytes());
+        row.secret = Some(digest.iter().map(|byte| format!("{byte:02x}")).collect());
+        let page = call.ctx.turn.settings.page.as_deref().unwrap_or_default();
+        lines.push(words::webhook(format!("{page}/hooks/watch/{}/{secret}", row.id)));
+    }
+    watches::insert(writes, &row);
+    Ok(Output::ours(under(words::started(described(&row)), lines), json_of(&row)))
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let all = watches::of_person(call.store(), &call.ctx.turn.person.id).await?;
+    let lines: Vec<String> = all.iter().map(|row| format!("- {}", line(row))).collect();
+    let summary = if all.is_empty() { words::none() } else { words::list(lines.join("\n")) };
+    let items: Vec<Value> = all.iter().map(json_of).collect();
+    Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
+}
+
+async fn by_id(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
+    let row = watches::by_id(call.store(), &call.lowercase("id").into()).await?;
+    let own = row.filter(|row| row.person_id == call.ctx.turn.person.id);
+    Ok(own.ok_or_else(|| SkillError::not_found(ours!(words::gone)))?)
+}
+
+/// What this turn began with.
+async fn found(call: &CallContext<'_>) -> Result<Vec<ItemRow>, Failure> {
+    let turn = watches::of_turn(call.store(), &call.ctx.turn.id).await?;
+    Ok(turn.map(|turn| turn.items).unwrap_or_default())
+}
+
+/// What the `item` argument names, or the one thing that this turn is about.
+async fn item(call: &CallContext<'_>) -> Result<ItemRow, Failure> {
+    if let Some(id) = call.text("item") {
+        let item = watches::item(call.store(), &call.ctx.turn.person.id, &id.into()).await?;
+        return Ok(item.ok_or_else(|| SkillError::not_found(ours!(words::item_gone)))?);
+    }
+    match found(call).await?.as_slice() {
+        [item] => Ok(item.clone()),
+        _ => Err(SkillError::params(ours!(words::which_item)).into()),
+    }
+}
+
+async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let item = item(call).await?;
+    let until = call.when("until")?.map(|when| match when {
+        When::Day(day) => day.and_time(MORNING),
+        When::Time(time) => time,
+    });
+    let is_to_come = |until: &NaiveDateTime| local_to_utc(*until, call.zone()) > call.now();
+    let until = until.filter(is_to_come).ok_or_else(|| SkillError::params(ours!(words::in_past)))?;
+    let summary = put_off(writes, &item, until, call.zone());
+    Ok(Output::ours(summary, json!({"item": item.id, "until": When::Time(until).iso()})))
+}
+
+/// Tells something again then. Returns what to say.
+pub fn put_off(batch: &mut Batch, item: &ItemRow, until: NaiveDateTime, zone: Tz) -> String {
+    let at = local_to_utc(until, zone).timestamp_millis();
+    watches::set_item(batch, item, ItemState::Later, Some(at));
+    words::later(When::Time(until).spoken())
+}

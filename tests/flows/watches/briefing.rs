@@ -1,0 +1,129 @@
+//! Triage, the briefing, and its buttons.
+
+use std::time::Duration;
+
+use adjutant_config::{Config, MailConfig, MailServer, People, Secret};
+use adjutant_fakes::mail_server::{self, Server};
+use serde_json::json;
+
+use crate::app::{TestApp, scripted_with, user_text};
+use crate::groupware::{call, call_skill, report_result, skill_caller};
+use crate::prompts::account;
+use crate::scripted::{Scripted, Who, has_results, text};
+use crate::trust_sources::plant_mail;
+use crate::workflows::workflow_file;
+
+/// An app with a mailbox that no other test uses.
+async fn app(server: &Server, script: Scripted) -> TestApp {
+    let account = |port| MailServer {
+        user: "bot@example.test".into(),
+        password: Secret::new("bot-secret"),
+        ..account(server, port)
+    };
+    let mail = MailConfig {
+        from: "Bot <bot@example.test>".into(),
+        internal_domains: vec!["example.test".into()],
+        self_copy: false,
+        smtp: account(server.submissions),
+        imap: Some(account(server.imaps)),
+        people: People::default(),
+        label: "shared".into(),
+    };
+    scripted_with(script, move |config: &mut Config| config.mail = Some(mail)).await
+}
+
+/// A model that calls the skills that messages name, sorts mails, and answers what buttons say.
+fn model() -> Scripted {
+    let sorted = json!([
+        {"n": 1, "who": "Bob", "about": "a date", "asked": "does Thursday suit you?", "by": "Wednesday", "sure": 0.9},
+        {"n": 77, "who": "Mallory", "about": "", "asked": "there is no such email", "by": "", "sure": 1},
+    ]);
+    Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            true => report_result(request),
+            false if user_text(request).starts_with("email.") || user_text(request).starts_with("tasks.") => {
+                call_skill(request)
+            }
+            false => text("On it."),
+        })
+        .plain(move |_| text(sorted.to_string()))
+}
+
+#[tokio::test]
+async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server, model()).await;
+    // Whoever looks into a mailbox first makes it.
+    call(&app, "email.search", json!({})).await;
+    let inbox = server.file("store/bot@example.test/Maildir/new");
+    let plant = |id: &str, from: &str, more: &str| plant_mail(&inbox, id, from, more, "Hello");
+    plant("news", "Shop <news@shop.test>", "Subject: Sale\r\nList-Id: <sale.shop.test>\r\n");
+    plant("receipt", "Shop <no-reply@shop.test>", "Subject: Your receipt\r\n");
+    plant("yes", "Eve <eve@elsewhere.test>", "Subject: Accepted: Offsite\r\n");
+    plant("thursday", "Bob Brown <bob@elsewhere.test>", "Subject: Thursday?\r\n");
+    call(&app, "tasks.create", json!({"title": "Pay the rent", "due": "2026-11-21"})).await;
+
+    let heard = app.says("ada", "/run morning-briefing").await;
+    for line in [
+        "1. Pay the rent (due Sat 21 Nov 2026)",
+        "2. Bob Brown: “Thursday?” — does Thursday suit you? (Wednesday)",
+    ] {
+        assert!(heard.text.contains(line), "{line}: {}", heard.text);
+    }
+    assert!(!heard.text.contains("no such email"), "{}", heard.text);
+    let buttons = ["Done 1", "Tomorrow 1", "Answer 2", "Make a task 2", "Tomorrow 2", "Done 2"];
+    assert_eq!(heard.buttons(), buttons);
+    let sorting = app.requests(Who::Plain);
+    assert_eq!(sorting.len(), 1, "one call for all");
+    let told = user_text(&sorting[0]);
+    assert!(told.contains("Bob Brown") && told.contains("[outside text") && !told.contains("Sale"), "{told}");
+
+    let later = app.presses("ada", &heard, "Tomorrow 2").await;
+    assert!(later.text.contains("remind you"), "{}", later.text);
+    // Its turn begins with the email, in a block.
+    app.pushes("ada", &heard, "Answer 2").await;
+    app.sees("On it.").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let all = serde_json::to_string(&request).unwrap();
+    for part in ["Draft an answer to this email", "thursday@elsewhere.test"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    app.passes(Duration::from_hours(24)).await;
+    let again = app.sees("You wanted to come back to this").await;
+    assert!(again.text.contains("Thursday?"), "{}", again.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_is_shown_with_its_buttons_and_none_of_them_sends_it() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server, model()).await;
+    let draft = json!({"to": ["bob@elsewhere.test"], "subject": "Plan", "body": "Here it is."});
+    let heard = app.says("ada", &format!("email.draft {draft}")).await;
+    assert_eq!(heard.buttons(), ["Send", "Change", "Drop"], "{}", heard.text);
+    app.pushes("ada", &heard, "Send").await;
+    app.sees("On it.").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(serde_json::to_string(&request).unwrap().contains("Send this draft"));
+    let sent = "SELECT count(*) FROM executions WHERE skill = 'email.send'";
+    assert_eq!(app.store().count(sent, &[]).await.unwrap(), 0, "that takes a call and its yes");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_morning_with_nothing_new_is_silent_or_one_line() {
+    const YAML: &str = "workflow:\n  name: NAME\n  steps:\n    - { id: due, skill: tasks.search }\n    \
+        - { id: brief, skill: assistant.lines, arguments: { quiet: QUIET }, output: { format: markdown } }\n";
+    for (quiet, told) in [("true", 0), ("false", 1)] {
+        let yaml = YAML.replace("NAME", "morning").replace("QUIET", quiet);
+        let app = scripted_with(skill_caller(), |config| workflow_file(config, "morning", &yaml)).await;
+        call(&app, "schedule.create", json!({"when": "0 8 * * *", "text": "/run morning"})).await;
+        let before = app.texts().len();
+        app.passes(Duration::from_hours(22)).await;
+        app.rests().await;
+        assert_eq!(app.texts().len() - before, told, "{:?}", app.texts());
+        let lines = app.texts().into_iter().filter(|text| text.contains("Nothing new this morning."));
+        assert_eq!(lines.count(), told);
+        app.ends_well().await;
+    }
+}
