@@ -8,7 +8,6 @@ mod app;
 #[path = "../tests/flows/bases.rs"]
 mod bases;
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 
 use adjutant_config::{Config, MailConfig, MailServer, People, Secret, Tls};
@@ -41,11 +40,7 @@ fn fill(server: &Server) {
              Subject: Question {n} about the offer of last week and what we said on the phone about it\r\n\r\n{}\r\n",
             "Could you have a look at this, please, and tell me what you think? ".repeat(20)
         );
-        let name = format!("1.{n}.test");
-        let file = inbox.with_file_name("tmp").join(&name);
-        std::fs::write(&file, letter).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-        std::fs::rename(file, inbox.join(name)).unwrap();
+        mail_server::plant(&inbox, &format!("1.{n}.test"), &letter).unwrap();
     }
 }
 

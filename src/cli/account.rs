@@ -11,7 +11,7 @@ use adjutant_console::json::{CONVERSATION, USER};
 use adjutant_skills::accounts::{Begun, Bringer, Finished, LoginError, Logins, carries_code};
 use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::people::{self, Person};
-use adjutant_store::{Batch, Store, connected, known, logins};
+use adjutant_store::{Batch, Store, connected, logins};
 use adjutant_types::clock::{SystemClock, utc};
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{AccountId, AccountState, ConversationId, LoginState, PersonId, ProviderKind};
@@ -83,7 +83,7 @@ impl Adding<'_> {
             let here = people::conversation(store, CHANNEL, CONVERSATION, &person.id, true).await?;
             return Ok((person, here.id));
         };
-        let person = super::web::only(known::find_people(store, who, 2).await?, who)?;
+        let person = super::web::only(store, who).await?;
         match people::last_direct_conversation(store, &person.id).await? {
             Some(conversation) => Ok((person, conversation)),
             None => Err(CliError::plain(format!("{who} has never written to the assistant in private"))),
@@ -207,7 +207,7 @@ async fn share(store: &Store, account: &AccountId, with: &[String]) -> Result<St
     }
     let mut people = Vec::new();
     for who in with {
-        people.push(super::web::only(known::find_people(store, who, 2).await?, who)?);
+        people.push(super::web::only(store, who).await?);
     }
     let names: Vec<String> = people.iter().map(|person| line(&person.name, 60)).collect();
     let text = match names.as_slice() {

@@ -32,13 +32,15 @@ pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode,
 async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, CliError> {
     let person = match who {
         None => people::person(store, "console", "local", "you").await?,
-        Some(who) => only(known::find_people(store, who, 2).await?, who)?,
+        Some(who) => only(store, who).await?,
     };
     let code = web::offer(store, &person.id).await?;
     Ok(format!("{page}/login#{code}\n"))
 }
 
-pub(super) fn only(mut found: Vec<Person>, who: &str) -> Result<Person, CliError> {
+/// The only person that is meant by this.
+pub(super) async fn only(store: &Store, who: &str) -> Result<Person, CliError> {
+    let mut found = known::find_people(store, who, 2).await?;
     match (found.pop(), found.is_empty()) {
         (Some(person), true) => Ok(person),
         (Some(_), false) => {

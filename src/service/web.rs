@@ -153,9 +153,8 @@ impl WebBackend {
         for some in found.chunks(SIDE_BY_SIDE) {
             let turns = try_join_all(some.iter().map(|(_, turn, _)| view.turn_by_id(turn))).await?;
             for ((_, _, began), turn) in some.iter().zip(turns) {
-                let Some(mut turn) = turn else { continue };
-                turn.hidden += turn.rows.len().saturating_sub(rows);
-                turn.rows.truncate(rows);
+                let Some(turn) = turn else { continue };
+                let turn = turn.at_most(rows);
                 rows -= turn.rows.len();
                 entries.push((*began, Entry::Turn(turn)));
             }

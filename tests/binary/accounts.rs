@@ -3,18 +3,14 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Stdio;
 
-use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
+use adjutant_fakes::cloud::FakeCloud;
 
 use crate::accounts_kill::{allowed, is_connected};
 use crate::process::{Home, json};
 
 /// A home in which people can connect accounts at a stand-in for Google, whose calendars can't be reached.
 pub(crate) fn home(cloud: &FakeCloud) -> Home {
-    let origin = cloud.origin();
-    Home::with_config(&format!(
-        "[connect.google]\nauth_url = \"{origin}/authorize\"\ntoken_url = \"{origin}/token\"\nrevoke_url = \"{origin}/revoke\"\n\
-         client_id = \"{CLIENT}\"\nclient_secret = \"{SECRET}\"\ncaldav_url = \"http://127.0.0.1:1/\"\n"
-    ))
+    Home::with_config(&format!("{}caldav_url = \"http://127.0.0.1:1/\"\n", cloud.connect_google()))
 }
 
 #[test]

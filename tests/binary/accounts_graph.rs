@@ -8,7 +8,7 @@ use adjutant_fakes::graph::{FakeGraph, Reply};
 use adjutant_skills::accounts::SecretStore;
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::{Batch, people, secrets};
-use adjutant_types::{AccountService, AccountState, ProviderKind};
+use adjutant_types::{AccountState, ProviderKind};
 
 use crate::gateway::wait_until;
 use crate::process::{Home, Value, answers, json};
@@ -39,19 +39,12 @@ impl World {
             secret_store.attach(store);
             let person = people::person(store, "console", "local", "you").await.unwrap();
             let row = AccountRow {
-                id: "a1".into(),
                 person_id: Some(person.id),
                 label: "work".into(),
-                provider: ProviderKind::Microsoft,
-                address: ADA.into(),
-                services: AccountService::ALL.to_vec(),
-                settings: "{}".into(),
-                state: AccountState::Ready,
                 is_mail_default: true,
                 is_events_default: true,
                 created_at: store.now(),
-                used_at: None,
-                used_by: None,
+                ..AccountRow::new("a1".into(), ProviderKind::Microsoft, ADA)
             };
             let name = secrets::name_of(&row.id);
             let tokens = json!({

@@ -9,7 +9,7 @@ use adjutant_fakes::resolver;
 use adjutant_fakes::telegram::FakeTelegram;
 use adjutant_test_support::client::{Site, free_address};
 
-use crate::gateway::{Gateway, eventually};
+use crate::gateway::Gateway;
 use crate::groupware::arrived;
 use crate::process::{Chat, Ended, Home};
 use crate::secrets::{files, has};
@@ -96,13 +96,7 @@ fn an_address_that_leads_into_our_own_network_is_refused_on_the_page() {
     gateway.logs("Web page: ");
     let site = Site { telegram, home, address, gateway: Some(gateway) };
     let dora = site.telegram.person("Dora");
-    site.telegram.say(dora, dora, "/connect password");
-    let origin = format!("http://{}", site.address);
-    let path = eventually("the link", || {
-        let seen = site.telegram.seen(dora);
-        let mut lines = seen.iter().flat_map(|seen| seen.text.lines());
-        lines.find_map(|line| line.trim().strip_prefix(&origin)).map(str::to_owned)
-    });
+    let path = site.path_for(dora, "/connect password");
     let form = [("address", "alice@example.test"), ("password", "alice-secret")];
     let refused = site.stranger().post(&path, &form);
     assert!(refused.body.contains("I found no server for alice@example.test"), "{refused:?}");

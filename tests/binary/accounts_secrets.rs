@@ -12,12 +12,8 @@ const QUESTION: &str = "what is on my calendar on 2030-03-04?";
 
 /// A home whose calendars are at the cloud, which knows none, and repeats a token that it doesn't take.
 fn home(cloud: &FakeCloud) -> Home {
-    let origin = cloud.origin();
-    Home::with_config(&format!(
-        "[connect.google]\nauth_url = \"{origin}/authorize\"\ntoken_url = \"{origin}/token\"\n\
-         revoke_url = \"{origin}/revoke\"\ncaldav_url = \"{origin}/caldav\"\nclient_id = \"{CLIENT}\"\n\
-         client_secret = \"{SECRET}\"\n"
-    ))
+    let (connect, origin) = (cloud.connect_google(), cloud.origin());
+    Home::with_config(&format!("{connect}caldav_url = \"{origin}/caldav\"\n"))
 }
 
 /// A conversation in which everything goes wrong. Returns what was logged.

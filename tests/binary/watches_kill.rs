@@ -1,10 +1,8 @@
 //! Watches through kills and cut connections.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -118,12 +116,7 @@ fn plant(inbox: &Path, number: usize) {
         "From: Eve <eve@acme.test>\r\nTo: carol@example.test\r\nMessage-ID: <watched-{number}@acme.test>\r\n\
          Subject: Watched {number}\r\n\r\nHello\r\n"
     );
-    let name = format!("1.watched{number}.test");
-    let file = inbox.with_file_name("tmp").join(&name);
-    fs::write(&file, letter).unwrap();
-    // The server isn't us, and must not see it before it can read it.
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    fs::rename(file, inbox.join(name)).unwrap();
+    mail_server::plant(inbox, &format!("1.watched{number}.test"), &letter).unwrap();
 }
 
 /// How many mails these events tell, other than what a killed process wrote as its last line.

@@ -1,6 +1,6 @@
 //! Mail, calendar and contacts without a server: the store keeps them, and mails become files.
 
-use adjutant_config::{DavConfig, People, Secret};
+use adjutant_config::{DavConfig, MailConfig, MailServer, People, Secret, Tls};
 use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -376,6 +376,27 @@ async fn what_is_private_is_ones_own() {
     let bob = app.says("bob", &format!("calendar.list_events {window}")).await;
     assert!(bob.text.starts_with("Nothing in your calendar"), "{}", bob.text);
     app.ends_well().await;
+}
+
+/// A mailbox on a server that doesn't exist, from which this address writes.
+pub(crate) fn mailbox(from: &str) -> MailConfig {
+    let server = || MailServer {
+        host: "127.0.0.1".into(),
+        port: 1,
+        tls: Tls::None,
+        user: "ada".into(),
+        password: Secret::new("x"),
+        ca_file: None,
+    };
+    MailConfig {
+        from: from.into(),
+        internal_domains: Vec::new(),
+        self_copy: false,
+        smtp: server(),
+        imap: Some(server()),
+        people: People::default(),
+        label: "shared".into(),
+    }
 }
 
 /// An account on a server that doesn't exist.

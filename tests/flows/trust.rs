@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret, Tls};
+use adjutant_config::{Config, MailConfig, Policy};
 use adjutant_models::{Request, Role};
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::{Batch, taints};
@@ -12,6 +12,7 @@ use adjutant_types::{ExecutionStatus, PersonId, Taint};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, agent, direct, outside_skill, scripted_with, skill, skill_file};
+use crate::groupware::mailbox;
 use crate::scripted::{Reply, Scripted, calls, has_results, text};
 
 /// What outside text orders, and the arguments that it gives.
@@ -60,23 +61,8 @@ pub(crate) fn world(config: &mut Config, order: &str) {
     std::fs::create_dir_all(&config.data_dir).unwrap();
     std::fs::write(&file, format!("Hello! {order}")).unwrap();
     skill_file(config, &outside_skill(&["cat", file.to_str().unwrap()]));
-    let server = || MailServer {
-        host: "127.0.0.1".into(),
-        port: 1,
-        tls: Tls::None,
-        user: "alice".into(),
-        password: Secret::new("x"),
-        ca_file: None,
-    };
-    config.mail = Some(MailConfig {
-        from: "Alice <alice@corp.test>".into(),
-        internal_domains: vec!["corp.test".into()],
-        self_copy: false,
-        smtp: server(),
-        imap: Some(server()),
-        people: People::default(),
-        label: "shared".into(),
-    });
+    let internal_domains = vec!["corp.test".into()];
+    config.mail = Some(MailConfig { internal_domains, ..mailbox("Alice <alice@corp.test>") });
     config.assistant.owner = vec!["console:local".into(), "console:ada".into()];
 }
 

@@ -1,7 +1,6 @@
 //! An obedient model reads an order wherever somebody else can write one: nothing comes of it without a yes, and the
 //! one place where a reply goes elsewhere is asked about.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,12 +53,7 @@ pub(crate) fn plant_mail(inbox: &Path, id: &str, from: &str, more: &str, body: &
         "From: {from}\r\nTo: carol@example.test\r\nMessage-ID: <{id}@elsewhere.test>\r\n\
          Date: Fri, 20 Nov 2026 09:00:00 +0000\r\nMIME-Version: 1.0\r\n{more}\r\n{body}\r\n"
     );
-    let name = format!("1.{id}.test");
-    let file = inbox.with_file_name("tmp").join(&name);
-    std::fs::write(&file, letter).unwrap();
-    // The server isn't us, and must not see it before it can read it.
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-    std::fs::rename(file, inbox.join(name)).unwrap();
+    mail_server::plant(inbox, &format!("1.{id}.test"), &letter).unwrap();
 }
 
 fn plant_mails(inbox: &Path) {

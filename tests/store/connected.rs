@@ -35,19 +35,11 @@ const FIVE_MINUTES: Duration = Duration::from_mins(5);
 /// An account that is ready, for mail and calendars.
 pub(crate) fn account(id: &str, person: Option<&PersonId>, label: &str) -> AccountRow {
     AccountRow {
-        id: id.into(),
         person_id: person.cloned(),
         label: label.into(),
-        provider: ProviderKind::Google,
-        address: format!("{id}@home.test"),
         services: vec![AccountService::Mail, AccountService::Calendar],
-        settings: "{}".into(),
-        state: AccountState::Ready,
-        is_mail_default: false,
-        is_events_default: false,
         created_at: 1,
-        used_at: None,
-        used_by: None,
+        ..AccountRow::new(id.into(), ProviderKind::Google, &format!("{id}@home.test"))
     }
 }
 

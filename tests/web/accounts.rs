@@ -11,20 +11,14 @@ pub(crate) fn connect(site: &Site, user: i64, id: &str, label: &str, state: Acco
     let (id, label, user) = (id.to_owned(), label.to_owned(), user.to_string());
     site.home.ask(async |store| {
         let person = people::person_of(store, "telegram", &user).await.unwrap().unwrap();
+        let address = format!("{label}@example.test");
         let row = AccountRow {
-            id: id.as_str().into(),
             person_id: Some(person.id),
-            address: format!("{label}@example.test"),
             label,
-            provider: ProviderKind::Google,
             services: vec![AccountService::Mail, AccountService::Calendar],
-            settings: "{}".into(),
             state,
-            is_mail_default: false,
-            is_events_default: false,
             created_at: store.now(),
-            used_at: None,
-            used_by: None,
+            ..AccountRow::new(id.as_str().into(), ProviderKind::Google, &address)
         };
         let mut batch = Batch::new();
         connected::insert(&mut batch, &row);

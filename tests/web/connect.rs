@@ -1,29 +1,9 @@
 //! A login at a provider, by a link of the chat.
 
-use adjutant_fakes::cloud::{CLIENT, FakeCloud, SECRET};
+use adjutant_fakes::cloud::FakeCloud;
 
 use crate::client::{Answer, Site};
 use crate::gateway::eventually;
-
-fn site(cloud: &FakeCloud) -> Site {
-    let origin = cloud.origin();
-    Site::start(&format!(
-        "[connect.google]\nauth_url = \"{origin}/authorize\"\ntoken_url = \"{origin}/token\"\n\
-         revoke_url = \"{origin}/revoke\"\nclient_id = \"{CLIENT}\"\nclient_secret = \"{SECRET}\"\n"
-    ))
-}
-
-/// The path of the link that `/connect` gives this person.
-fn link_for(site: &Site, person: i64, provider: &str) -> String {
-    let before = site.telegram.seen(person).len();
-    site.telegram.say(person, person, &format!("/connect {provider}"));
-    let origin = format!("http://{}", site.address);
-    eventually("the link", || {
-        let seen = site.telegram.seen(person);
-        let mut lines = seen.iter().skip(before).flat_map(|seen| seen.text.lines());
-        lines.find_map(|line| line.trim().strip_prefix(&origin)).map(str::to_owned)
-    })
-}
 
 /// The provider's page, to which a browser is sent on.
 fn onward(answer: &Answer) -> String {
@@ -40,9 +20,9 @@ fn told(site: &Site, person: i64, words: &str) {
 fn a_link_connects_an_account_in_the_browser_that_goes_on_with_it() {
     let cloud = FakeCloud::start();
     cloud.state().logins.person = "ada@acme.test".into();
-    let site = site(&cloud);
+    let site = Site::start(&cloud.connect_google());
     let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
-    let path = link_for(&site, ada, "google");
+    let path = site.path_for(ada, "/connect google");
     let (mut browser, mut other) = (site.stranger(), site.browser(eve));
     // Chat platforms look at links, too.
     for _ in 0..2 {
@@ -74,9 +54,9 @@ fn a_link_connects_an_account_in_the_browser_that_goes_on_with_it() {
 fn a_browser_that_did_not_open_the_link_connects_nothing() {
     let cloud = FakeCloud::start();
     cloud.state().logins.person = "eve@acme.test".into();
-    let site = site(&cloud);
+    let site = Site::start(&cloud.connect_google());
     let ada = site.telegram.person("Ada");
-    let path = link_for(&site, ada, "google");
+    let path = site.path_for(ada, "/connect google");
     let opened = site.stranger().post(&path, &[]);
     let back = cloud.opens(&onward(&opened));
     let back = back.strip_prefix(&format!("http://{}", site.address)).unwrap();
@@ -92,9 +72,9 @@ fn a_browser_that_did_not_open_the_link_connects_nothing() {
 #[test]
 fn a_password_is_typed_on_the_page_and_a_wrong_address_is_said() {
     let cloud = FakeCloud::start();
-    let site = site(&cloud);
+    let site = Site::start(&cloud.connect_google());
     let ada = site.telegram.person("Ada");
-    let path = link_for(&site, ada, "password");
+    let path = site.path_for(ada, "/connect password");
     let mut browser = site.stranger();
     let page = browser.get(&path);
     assert!(page.body.contains("type=\"password\"") && page.body.contains("for Ada alone"), "{page:?}");

@@ -36,7 +36,7 @@ pub use port::{
     AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
     Reaction, Reconciliation, Retract,
 };
-pub use richtext::{Block, Cell, Inline, RichText, fenced, inline_text, one_line, sanitized};
+pub use richtext::{Block, Cell, Inline, RichText, count, fenced, inline_text, one_line, sanitized};
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};
 pub use setup::{Credential, SetupGuide};
 pub use split::split;

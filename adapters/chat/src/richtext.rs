@@ -143,6 +143,19 @@ pub fn one_line(text: &str) -> String {
     sanitized(text).replace('\n', " ")
 }
 
+/// A number with its thousands parted.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 fn visible(char: char) -> char {
     match char {
         '\n' | '\t' => char,

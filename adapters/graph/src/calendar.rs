@@ -4,7 +4,7 @@ use adjutant_dav::{
     CalendarEvent, Collection, CreateOutcome, DavError, ErrorKind, EventTime, Resource, Series, TimeRange,
     WriteOutcome,
 };
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use chrono_tz::Tz;
 use futures::future::try_join_all;
 use reqwest::StatusCode;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::event_json::{self, FIELDS, PREFER};
 use crate::http::{Call, GraphError, Http};
-use crate::{FOREIGN, GraphAccount, UID, by_uid, etag, is_changed, text};
+use crate::{FOREIGN, GraphAccount, UID, by_uid, etag, is_changed, moment, text};
 
 /// In a range of so many days the service itself expands the series; in a longer one that would be too much.
 const MAX_EXPANDED: i64 = 62;
@@ -297,10 +297,6 @@ impl GraphCalendar {
         let all = self.http.all(Call::get(url).preferring(PREFER), MAX_EVENTS).await?;
         Ok(all.iter().find(is_it).map(|found| text(found, "id").to_owned()))
     }
-}
-
-fn moment(at: DateTime<Utc>) -> String {
-    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The instances of each series together, and each other event.

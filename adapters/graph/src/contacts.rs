@@ -1,12 +1,11 @@
 //! The contacts of an account, which are vCards here.
 
 use adjutant_dav::{Card, Collection, Contact, CreateOutcome, DavError, ErrorKind, Resource, WriteOutcome};
-use chrono::{DateTime, Utc};
 use reqwest::{StatusCode, Url};
 use serde_json::{Map, Value, json};
 
 use crate::http::{Call, GraphError, Http};
-use crate::{GraphAccount, UID, by_uid, etag, is_changed, text, uid_of};
+use crate::{GraphAccount, UID, by_uid, changed_at, etag, expand, is_changed, text, uid_of};
 
 /// What is asked of a contact (<https://learn.microsoft.com/graph/api/resources/contact>).
 const FIELDS: &str = "id,displayName,emailAddresses,mobilePhone,businessPhones,homePhones,companyName,\
@@ -46,7 +45,7 @@ impl GraphContacts {
     }
 
     pub async fn list(&self, book: &str) -> Result<Vec<Resource>, DavError> {
-        let expand = expand();
+        let expand = expand(&[UID]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str()), ("$top", "100")];
         let all = self.http.all(Call::get(self.folder(book, &query)?), MAX_CONTACTS).await?;
         // One that can't be read doesn't hide the others.
@@ -57,7 +56,7 @@ impl GraphContacts {
     /// attempt that the service hasn't yet made known may be repeated.
     pub async fn create(&self, book: &str, card: &Card) -> Result<CreateOutcome, DavError> {
         let contact = card.contact();
-        let (filter, expand) = (by_uid(&contact.id), expand());
+        let (filter, expand) = (by_uid(&contact.id), expand(&[UID]));
         let query = [("$filter", filter.as_str()), ("$select", FIELDS), ("$expand", expand.as_str())];
         let found = self.http.all(Call::get(self.folder(book, &query)?), 1).await?;
         if let Some(there) = found.first() {
@@ -111,7 +110,7 @@ impl GraphContacts {
     }
 
     async fn contact(&self, id: &str) -> Result<Option<Value>, GraphError> {
-        let expand = expand();
+        let expand = expand(&[UID]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str())];
         self.http.optional(&Call::get(self.http.url(&["me", "contacts", id], &query)?)).await
     }
@@ -125,13 +124,8 @@ impl GraphContacts {
     }
 }
 
-fn expand() -> String {
-    format!("singleValueExtendedProperties($filter=id eq '{UID}')")
-}
-
 fn resource(contact: &Value) -> Result<Resource, DavError> {
-    let changed = DateTime::parse_from_rfc3339(text(contact, "lastModifiedDateTime")).unwrap_or_default();
-    let card = Card::new(&read(contact), changed.with_timezone(&Utc))?;
+    let card = Card::new(&read(contact), changed_at(contact))?;
     Ok(Resource { url: text(contact, "id").to_owned(), etag: etag(contact), text: card.text() })
 }
 
@@ -142,7 +136,7 @@ fn read(contact: &Value) -> Contact {
     let name = text(contact, "displayName").trim();
     let unnamed = || emails.first().map_or_else(|| text(contact, "companyName"), String::as_str).to_owned();
     Contact {
-        id: uid_of(contact),
+        id: uid_of(contact, "id"),
         name: if name.is_empty() { unnamed() } else { name.to_owned() },
         phones: phones(contact).into_iter().flat_map(|(_, numbers)| numbers).collect(),
         organization: text(contact, "companyName").to_owned(),

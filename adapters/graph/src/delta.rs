@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::folders::Folders;
 use crate::http::{Call, GraphError};
 use crate::mail::{FIELDS, GraphMail, arrived, message};
-use crate::text;
+use crate::{moment, text};
 
 impl GraphMail {
     /// A page of what has come into a folder since a link, at most so many mails but ten at least; then the next link, and
@@ -23,7 +23,7 @@ impl GraphMail {
     ) -> Result<(Vec<(Message, Headline)>, String, bool), MailError> {
         let folders = self.folders().await?;
         let fields = format!("{FIELDS},body,hasAttachments,internetMessageHeaders");
-        let filter = format!("receivedDateTime ge {}", since.format("%Y-%m-%dT%H:%M:%SZ"));
+        let filter = format!("receivedDateTime ge {}", moment(since));
         let query = [("changeType", "created"), ("$select", fields.as_str()), ("$filter", filter.as_str())];
         let path = ["me", "mailFolders", folders.named(folder)?.id.as_str(), "messages", "delta"];
         let first = self.http.url(&path, &query)?;

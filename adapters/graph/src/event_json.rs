@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
 use crate::recurrence::{from_graph, to_graph};
-use crate::{FOREIGN, UID, is_plausible, property, text, uid_of};
+use crate::{UID, changed_at, is_plausible, property, text, uid_of};
 
 /// What is asked of an event.
 pub(crate) const FIELDS: &str = "id,subject,body,start,end,isAllDay,location,organizer,attendees,\
@@ -25,7 +25,7 @@ pub(crate) const PREFER: &str = "outlook.timezone=\"UTC\", outlook.body-content-
 
 /// The properties of ours that are asked for.
 pub(crate) fn expand() -> String {
-    format!("singleValueExtendedProperties($filter=id eq '{UID}' or id eq '{ZONE}')")
+    crate::expand(&[UID, ZONE])
 }
 
 fn refused(what: &str) -> DavError {
@@ -34,7 +34,7 @@ fn refused(what: &str) -> DavError {
 
 /// A whole series with its exceptions, or a single event.
 pub(crate) fn series(master: &Value) -> Result<Series, DavError> {
-    let (uid, zone) = (uid_of(master), zone_of(master));
+    let (uid, zone) = (uid_of(master, "id"), zone_of(master));
     let unreadable = || DavError::new(ErrorKind::Tool, "Microsoft's answer isn't an event");
     let first = stamped(master, &uid, &zone).ok_or_else(unreadable)?;
     let exception = |one: &Value| {
@@ -49,18 +49,13 @@ pub(crate) fn series(master: &Value) -> Result<Series, DavError> {
 /// Instances of one series, without the series itself.
 pub(crate) fn instances(all: &[Value]) -> Result<Series, DavError> {
     let instance = |one: &Value| {
-        let (uid, zone) = (master_uid(one), zone_of(one));
+        // Of the series: an instance has another one.
+        let (uid, zone) = (uid_of(one, "seriesMasterId"), zone_of(one));
         let (event, at) = stamped(one, &uid, &zone)?;
         let instance = Some(original_start(one, &zone).unwrap_or_else(|| event.start.clone()));
         Some((CalendarEvent { instance, rule: None, except: Vec::new(), ..event }, at))
     };
     Series::of(all.iter().filter_map(instance))
-}
-
-/// The UID of the series of an instance: that of the instance is another one.
-fn master_uid(instance: &Value) -> String {
-    property(instance, UID)
-        .map_or_else(|| format!("{FOREIGN}{}", text(instance, "seriesMasterId")), str::to_owned)
 }
 
 /// The start that an instance has by its rule.
@@ -80,8 +75,7 @@ pub(crate) fn zone_of(event: &Value) -> Zone {
 
 /// An event, and when it was last changed.
 fn stamped(item: &Value, uid: &str, zone: &Zone) -> Option<(CalendarEvent, DateTime<Utc>)> {
-    let changed = DateTime::parse_from_rfc3339(text(item, "lastModifiedDateTime")).unwrap_or_default();
-    Some((read(item, uid, zone)?, changed.with_timezone(&Utc)))
+    Some((read(item, uid, zone)?, changed_at(item)))
 }
 
 fn read(item: &Value, uid: &str, zone: &Zone) -> Option<CalendarEvent> {

@@ -277,14 +277,9 @@ impl Http {
             return Err(unreadable(call, "is a web page"));
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error, call.is_write()))? {
-            if bytes.len() + chunk.len() > most {
-                bytes.extend_from_slice(&chunk[..most - bytes.len()]);
-                return Ok((bytes, true));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        Ok((bytes, false))
+        let read = read_body(&mut response, most, &mut bytes).await;
+        let is_cut = read.map_err(|error| lost(&error, call.is_write()))?;
+        Ok((bytes, is_cut))
     }
 
     pub(crate) fn pages(&self, first: Call) -> Pages<'_> {
@@ -426,6 +421,18 @@ fn request(client: &Client, call: &Call) -> RequestBuilder {
     }
 }
 
+/// Reads a body up to a limit. Returns whether there was more.
+async fn read_body(response: &mut Response, most: usize, into: &mut Vec<u8>) -> Result<bool, reqwest::Error> {
+    while let Some(chunk) = response.chunk().await? {
+        let fitting = chunk.len().min(most - into.len());
+        into.extend_from_slice(&chunk[..fitting]);
+        if fitting < chunk.len() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u32 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds.into()))
@@ -456,12 +463,8 @@ fn lost(error: &reqwest::Error, is_write: bool) -> GraphError {
 async fn refused(mut response: Response, is_write: bool) -> GraphError {
     let (status, retry_after) = (response.status(), retry_after(&response));
     let mut body = Vec::new();
-    while let Ok(Some(chunk)) = response.chunk().await {
-        body.extend_from_slice(&chunk[..chunk.len().min(MAX_ERROR - body.len())]);
-        if body.len() == MAX_ERROR {
-            break;
-        }
-    }
+    // What came of it is enough.
+    let _ = read_body(&mut response, MAX_ERROR, &mut body).await;
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let said = &said["error"];
     let code = said["code"].as_str().unwrap_or_default().to_owned();

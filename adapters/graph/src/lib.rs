@@ -16,7 +16,7 @@ mod recurrence;
 use std::time::Duration;
 
 use adjutant_credential::TokenSource;
-use chrono::{Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 pub use calendar::GraphCalendar;
 pub use contacts::GraphContacts;
@@ -47,7 +47,19 @@ const FOREIGN: &str = "graph:";
 
 /// The filter that finds a thing of ours by its UID.
 fn by_uid(uid: &str) -> String {
-    format!("singleValueExtendedProperties/Any(ep: ep/id eq '{UID}' and ep/value eq '{}')", http::quoted(uid))
+    with_property(UID, uid)
+}
+
+/// The filter for things with this value of an extended property.
+fn with_property(name: &str, value: &str) -> String {
+    let value = http::quoted(value);
+    format!("singleValueExtendedProperties/Any(ep: ep/id eq '{name}' and ep/value eq '{value}')")
+}
+
+/// What to expand for these extended properties.
+fn expand(names: &[&str]) -> String {
+    let wanted: Vec<String> = names.iter().map(|name| format!("id eq '{name}'")).collect();
+    format!("singleValueExtendedProperties($filter={})", wanted.join(" or "))
 }
 
 /// The value of an extended property of a thing, if it was expanded.
@@ -56,9 +68,19 @@ fn property<'a>(thing: &'a serde_json::Value, name: &str) -> Option<&'a str> {
     all.iter().find(|one| text(one, "id").eq_ignore_ascii_case(name)).map(|one| text(one, "value"))
 }
 
-/// The UID of a thing.
-fn uid_of(thing: &serde_json::Value) -> String {
-    property(thing, UID).map_or_else(|| format!("{FOREIGN}{}", text(thing, "id")), str::to_owned)
+/// The UID of a thing, whose id is in this field.
+fn uid_of(thing: &serde_json::Value, id: &str) -> String {
+    property(thing, UID).map_or_else(|| format!("{FOREIGN}{}", text(thing, id)), str::to_owned)
+}
+
+/// When a thing was last changed.
+fn changed_at(thing: &serde_json::Value) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339(text(thing, "lastModifiedDateTime")).unwrap_or_default().to_utc()
+}
+
+/// A time as queries have it.
+fn moment(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The version of a thing, if it has one.

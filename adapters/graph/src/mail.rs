@@ -10,14 +10,14 @@ use adjutant_mail::{
 };
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use chrono::{DateTime, FixedOffset, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, FixedOffset, NaiveDate, TimeDelta};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::folders::Folders;
 use crate::http::{Call, GraphError, Http, quoted};
-use crate::{GraphAccount, property, text};
+use crate::{GraphAccount, expand, moment, property, text, with_property};
 
 /// How long the list of folders is good.
 const CACHE_TIME: Duration = Duration::from_mins(5);
@@ -131,7 +131,7 @@ impl GraphMail {
         folder: Option<&str>,
         limit: usize,
     ) -> Result<Option<Call>, GraphError> {
-        let expand = format!("singleValueExtendedProperties($filter=id eq '{LAST_VERB}')");
+        let expand = expand(&[LAST_VERB]);
         let (fields, top) = (format!("{FIELDS},body"), limit.clamp(PAGES.0, PAGES.1).to_string());
         let (words, mut filter) = (words(query), filter(query));
         if !query.thread.is_empty() {
@@ -219,7 +219,7 @@ impl GraphMail {
     /// Reads a message, given by our id or its Message-ID, without marking it as read.
     pub async fn read(&self, id: &str) -> Result<Message, MailError> {
         let id = self.locate(id).await?;
-        let expand = format!("singleValueExtendedProperties($filter=id eq '{LAST_VERB}')");
+        let expand = expand(&[LAST_VERB]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str())];
         let about = self.http.json(&Call::get(self.http.url(&["me", "messages", &id], &query)?)).await?;
         let (mime, is_cut) = self.mime(&id, MAX_MAIL).await?;
@@ -333,10 +333,8 @@ impl GraphMail {
         limit: usize,
     ) -> Result<Vec<Bounce>, MailError> {
         let day = since.unwrap_or_default();
-        let filter = format!(
-            "receivedDateTime ge {day}T00:00:00Z and singleValueExtendedProperties/Any(\
-             ep: ep/id eq '{CLASS}' and ep/value eq 'REPORT.IPM.Note.NDR')"
-        );
+        let is_report = with_property(CLASS, "REPORT.IPM.Note.NDR");
+        let filter = format!("receivedDateTime ge {day}T00:00:00Z and {is_report}");
         let query = [("$filter", filter.as_str()), ("$select", "id,receivedDateTime"), ("$top", "50")];
         let url = self.http.url(&["me", "mailFolders", "inbox", "messages"], &query)?;
         let mut found = self.http.all(Call::get(url), MAX_SEARCHED).await?;
@@ -377,7 +375,6 @@ fn words(query: &Query) -> Option<String> {
 /// The conditions of a search that has no words. What is ordered by must come first
 /// (<https://learn.microsoft.com/graph/api/user-list-messages>).
 fn filter(query: &Query) -> String {
-    let moment = |time: DateTime<Utc>| time.format("%Y-%m-%dT%H:%M:%SZ");
     let mut filter = format!("receivedDateTime ge {}", moment(query.since.unwrap_or_default()));
     if let Some(before) = query.before {
         filter.push_str(&format!(" and receivedDateTime lt {}", moment(before)));

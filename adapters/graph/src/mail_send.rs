@@ -121,9 +121,9 @@ impl GraphMail {
         let is_ours = text(&made, "internetMessageId") == message_id;
         let completed = async {
             self.complete(&draft, Some(message_id).filter(|_| !is_ours), blind).await?;
-            let files = Message::of_file(mail).filter(|_| short.is_some()).map(|mail| mail.attachments);
-            for number in 1..=files.unwrap_or_default().len() {
-                if let Some((about, bytes)) = Message::attachment_of_file(mail, number) {
+            if short.is_some() {
+                let files = (1..).map_while(|number| Message::attachment_of_file(mail, number));
+                for (about, bytes) in files {
                     self.attach(&draft, &about, &bytes).await?;
                 }
             }

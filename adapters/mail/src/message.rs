@@ -133,6 +133,12 @@ impl Message {
         if number > MAX_ITEMS { None } else { attachment(bytes, number) }
     }
 
+    /// Its Message-ID, which stays when it is moved; our id for it if it has none.
+    #[must_use]
+    pub fn lasting_id(&self) -> &str {
+        self.message_id.as_deref().unwrap_or(&self.id)
+    }
+
     /// Where replies go if not to the sender: each address, or none if they are the sender's.
     #[must_use]
     pub fn reply_elsewhere(&self) -> &[Address] {

@@ -493,10 +493,9 @@ function sent() {
 
 // Files are uploaded when they are chosen, dropped or pasted, and go with the next message.
 const files = by("files");
-const most = 10;
 async function attach(all) {
   for (const file of all) {
-    if (files.children.length >= most) return say(note.dataset.files);
+    if (files.children.length >= Number(by("file").dataset.most)) return say(note.dataset.files);
     const [chip, field, remove] = ["li", "input", "button"].map((name) => document.createElement(name));
     chip.textContent = file.name;
     chip.className = "loading";

@@ -237,8 +237,3 @@ fn saved_as(name: &str) -> String {
 fn see(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
 }
-
-/// What was decided, whichever way.
-fn either(answer: Answer) -> Response {
-    answer.unwrap_or_else(|refused| refused)
-}

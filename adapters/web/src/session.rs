@@ -15,17 +15,17 @@ fn name(https: bool) -> &'static str {
 
 /// The cookie that begins a session.
 pub(crate) fn begin(secret: &str, https: bool) -> String {
-    cookie(secret, https, LASTS)
+    cookie((name(https), secret), "Strict", LASTS, https)
 }
 
 /// The cookie that ends one.
 pub(crate) fn end(https: bool) -> String {
-    cookie("", https, 0)
+    cookie((name(https), ""), "Strict", 0, https)
 }
 
-fn cookie(value: &str, https: bool, lasts: u32) -> String {
+fn cookie((name, value): (&str, &str), same_site: &str, lasts: u32, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
-    format!("{}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", name(https))
+    format!("{name}={value}; Path=/; HttpOnly; SameSite={same_site}; Max-Age={lasts}{secure}")
 }
 
 /// The name of the cookie that binds a login at a provider to a browser.
@@ -35,8 +35,7 @@ fn login_name(https: bool) -> &'static str {
 
 /// That cookie. It lives as long as a login, and comes along when the provider sends the browser back.
 pub(crate) fn bind_login(secret: &str, https: bool) -> String {
-    let secure = if https { "; Secure" } else { "" };
-    format!("{}={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=300{secure}", login_name(https))
+    cookie((login_name(https), secret), "Lax", 300, https)
 }
 
 /// Its secret in a request.

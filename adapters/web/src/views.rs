@@ -174,7 +174,7 @@ impl Entry {
 
 impl Turn {
     /// The same with at most this many rows.
-    pub(crate) fn at_most(mut self, rows: usize) -> Self {
+    pub fn at_most(mut self, rows: usize) -> Self {
         self.hidden += self.rows.len().saturating_sub(rows);
         self.rows.truncate(rows);
         self

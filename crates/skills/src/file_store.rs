@@ -161,11 +161,22 @@ pub(super) fn item(file: &FileRow) -> Value {
         "about": wording::files::about(file), "sources": file.source})
 }
 
+/// Names a stored file in an output. Returns it as JSON.
+pub(super) fn name_in(output: &mut Output, file: &FileRow) -> Value {
+    output.summary.push('\n');
+    output.summary.push_str(&head(file));
+    item(file)
+}
+
+fn head(file: &FileRow) -> String {
+    files_read::head(&file.name, wording::files::about(file), &file.id)
+}
+
 /// A file's text from this byte on, as far as it is read at once.
 pub(super) fn output(file: &FileRow, from: usize) -> Output {
     let mut data = item(file);
     data["file"] = json!(file.id);
-    let mut summary = files_read::head(&file.name, wording::files::about(file), &file.id);
+    let mut summary = head(file);
     let Some(text) = &file.content else {
         let why = unreadable(file);
         summary = files_read::without_text(summary, &why);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::text;
+
 /// So many words may mean an option of which they aren't the label.
 const FEW: usize = 5;
 const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 
 fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+    text::words(text).map(str::to_lowercase).collect()
 }
 
 /// The index of the only option that has a word which the person says, in a few words without a no: “the shop one”.

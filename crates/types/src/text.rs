@@ -1,5 +1,7 @@
 //! Texts made to fit.
 
+pub use adjutant_chat::count;
+
 /// The beginning of a text, at most that many characters; what is cut ends with "…".
 pub fn shortened(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
@@ -19,17 +21,9 @@ pub fn one_line(text: &str, max: usize) -> String {
     }
 }
 
-/// A number with its thousands parted.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// The words of a text: letters and digits, whatever stands between them.
+pub fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_config::{Config, OAuthConfig, People};
-use adjutant_skills::accounts::SecretStore;
+use adjutant_skills::accounts::{LOOPBACK, SecretStore, back_at};
 use adjutant_store::{Store, StoreError, connected};
 use adjutant_types::{AccountState, ProviderKind};
 use adjutant_workflows::trace::text::several;
@@ -14,8 +14,6 @@ use super::Checks;
 
 /// How long a provider may take.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Where a Desktop application at Google returns to.
-const LOOPBACK: &str = "http://127.0.0.1:53682/connect/back";
 
 /// How the accounts of the configuration are understood: whose they are, and what they are called.
 pub(super) fn shared(config: &Config, checks: &mut Checks) {
@@ -38,7 +36,7 @@ pub(super) fn shared(config: &Config, checks: &mut Checks) {
 /// Begins a login with each application: a provider that doesn't know it says so at once.
 pub(in crate::cli) async fn applications(config: &Config) -> Vec<(&'static str, Finding)> {
     let Some(connect) = &config.connect else { return Vec::new() };
-    let page = config.page().map(|(_, url)| format!("{}/connect/back", url.trim_end_matches('/')));
+    let page = config.page().map(|(_, url)| back_at(url));
     let mut findings = Vec::new();
     if let Some(google) = &connect.google {
         let back = page.as_deref().unwrap_or(LOOPBACK);

@@ -1,5 +1,7 @@
 //! Asks for the mail, calendar and contacts accounts, and for the applications with which people connect their own.
 
+use adjutant_skills::accounts::back_at;
+
 use super::check::Part;
 use super::draft::Draft;
 use super::terminal::Terminal;
@@ -42,9 +44,8 @@ async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliEr
         }
         return Ok(());
     }
-    let page = draft.read_without_secrets().ok().and_then(|config| {
-        config.page().map(|(_, url)| format!("{}/connect/back", url.trim_end_matches('/')))
-    });
+    let config = draft.read_without_secrets().ok();
+    let page = config.and_then(|config| config.page().map(|(_, url)| back_at(url)));
     let mut questions = |draft: &mut Draft, terminal: &mut Terminal| {
         if !draft.has(&["connect", "people"]) {
             draft.set_text(&["connect"], "people", "everybody");

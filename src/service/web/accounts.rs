@@ -1,7 +1,8 @@
 //! A person's accounts at providers, for the page.
 
+use adjutant_engine::conversation::connect::MAX_LABEL;
 use adjutant_l10n::page_accounts as words;
-use adjutant_skills::accounts::{AccountSettings, Accounts, provider_name, services_in_words};
+use adjutant_skills::accounts::{AccountSettings, provider_name, services_in_words};
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::{Batch, Stale, StoreError};
 use adjutant_types::invisible_chars::line;
@@ -10,9 +11,6 @@ use adjutant_web::views::{AccountChange, AccountLine, Viewer};
 
 use super::WebBackend;
 use super::view::ViewerContext;
-
-/// The longest name of an account, in characters.
-const NAME: usize = 40;
 
 impl WebBackend {
     pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, StoreError> {
@@ -28,16 +26,12 @@ impl WebBackend {
         for service in [AccountService::Mail, AccountService::Calendar] {
             let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
             let (Some(only), None) = (having.next(), having.next()) else { continue };
-            let is_used = self.service_accounts().configured(service).is_none();
+            let is_used = self.conversations.services().accounts.configured(service).is_none();
             match service {
                 AccountService::Mail => only.is_mail_default |= is_used,
                 _ => only.is_events_default |= is_used,
             }
         }
-    }
-
-    fn service_accounts(&self) -> &Accounts {
-        &self.conversations.orchestrator.agents.executor.services.accounts
     }
 
     /// What to tell the viewer, if the change wasn't accepted.
@@ -54,9 +48,9 @@ impl WebBackend {
         let mut batch = Batch::new();
         match change {
             AccountChange::Rename(name) => {
-                let label = line(&name, NAME);
-                if label.is_empty() || name.chars().count() > NAME {
-                    return Ok(Some(words::bad_name(NAME)));
+                let label = line(&name, MAX_LABEL);
+                if label.is_empty() || name.chars().count() > MAX_LABEL {
+                    return Ok(Some(words::bad_name(MAX_LABEL)));
                 }
                 let is_taken = |other: &AccountRow| {
                     other.id != row.id && other.label.to_lowercase() == label.to_lowercase()
@@ -74,7 +68,7 @@ impl WebBackend {
         }
         match self.store.write(batch).await {
             Ok(_) => {
-                self.service_accounts().changed();
+                self.conversations.services().accounts.changed();
                 Ok(None)
             }
             Err(StoreError::Stale(Stale::LabelTaken)) => Ok(Some(words::name_taken())),

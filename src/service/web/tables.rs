@@ -12,7 +12,7 @@ use adjutant_store::{
 };
 use adjutant_types::invisible_chars::line;
 use adjutant_types::watches::MAX_WATCHES;
-use adjutant_types::{Bounds, FileId, FileProblem, PersonId, Priority, TaskState, WatchTrigger};
+use adjutant_types::{Bounds, FileId, FileProblem, PersonId, TaskState, WatchTrigger};
 use adjutant_web::views::{Cell, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
@@ -206,23 +206,6 @@ impl WebBackend {
         Ok(problems)
     }
 
-    fn new_task(&self, person_id: PersonId, title: String) -> tasks::TaskRow {
-        tasks::TaskRow {
-            id: short_id(&self.store),
-            person_id,
-            title,
-            notes: String::new(),
-            due: None,
-            due_at: None,
-            remind_at: None,
-            tags: "[]".to_owned(),
-            priority: Priority::Normal,
-            recurrence: None,
-            state: TaskState::Open,
-            created_at: self.store.now(),
-        }
-    }
-
     /// The name and the content of a file that the viewer sent.
     pub(super) async fn sent_file(
         &self,
@@ -232,7 +215,7 @@ impl WebBackend {
         let Some(row) = files::of_sender(&self.store, file, &viewer.person.as_str().into()).await? else {
             return Ok(None);
         };
-        let folder = &self.conversations.orchestrator.agents.executor.services.files;
+        let folder = &self.conversations.services().files;
         let content = match folder.find(&self.store, file).await {
             Ok(path) => tokio::fs::read(path).await.ok(),
             Err(FolderError::Store(error)) => return Err(error),
@@ -273,7 +256,8 @@ impl WebBackend {
                 if title.is_empty() {
                     return Ok(false);
                 }
-                tasks::insert(&mut batch, &self.new_task(person, title));
+                let task = tasks::TaskRow::new(short_id(store), person, title, store.now());
+                tasks::insert(&mut batch, &task);
             }
             PageAction::CompleteTask => {
                 let task = tasks::by_id(store, &person, &key.into()).await?;

@@ -18,7 +18,7 @@ const MARK: &str = "upload-";
 
 impl WebBackend {
     fn uploads(&self) -> &Path {
-        self.conversations.orchestrator.agents.executor.services.files.path()
+        self.conversations.services().files.path()
     }
 
     pub(super) async fn keep(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable> {

@@ -72,6 +72,15 @@ impl FakeCloud {
         format!("http://{}", self.address)
     }
 
+    /// The part of a configuration with which people connect accounts here, as at Google.
+    pub fn connect_google(&self) -> String {
+        let origin = self.origin();
+        format!(
+            "[connect.google]\nauth_url = \"{origin}/authorize\"\ntoken_url = \"{origin}/token\"\n\
+             revoke_url = \"{origin}/revoke\"\nclient_id = \"{CLIENT}\"\nclient_secret = \"{SECRET}\"\n"
+        )
+    }
+
     /// What it holds.
     pub fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.shared)

@@ -84,7 +84,7 @@ fn providers(origin: &str) -> ConnectConfig {
     }
 }
 
-fn link_in(heard: &Heard) -> &str {
+pub(super) fn link_in(heard: &Heard) -> &str {
     let mut words = heard.text.split_whitespace().map(|word| word.trim_matches(['<', '>']));
     words.find(|word| word.starts_with("http")).unwrap_or_else(|| panic!("{heard:?}"))
 }

@@ -3,27 +3,24 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use adjutant_config::{Config, HostPort, Policy};
+use adjutant_config::Policy;
 use adjutant_fakes::mail_server;
 use adjutant_types::AccountService;
 use serde_json::{Value, json};
 
+use super::providers::mail_at;
 use super::world::World;
 use crate::groupware::{call, skill_caller, split};
 use crate::prompts::deliver;
 
-fn at(config: &mut Config, server: &mail_server::Server) {
-    config.approval.skills.insert("email.send".into(), Policy::Auto);
-    let google = config.connect.as_mut().and_then(|connect| connect.google.as_mut()).unwrap();
-    let at = |port| HostPort { host: "localhost".into(), port };
-    (google.imap, google.smtp) = (at(server.imaps), at(server.submissions));
-    google.ca_file = Some(server.file("ca.pem"));
-}
-
 /// A world in which these people have these mailboxes, under these names.
 async fn world(server: &mail_server::Server, mailboxes: &[(&str, &str, &str)]) -> World {
     static WORLDS: AtomicU64 = AtomicU64::new(5_000);
-    let world = World::with(skill_caller(), |config| at(config, server)).await;
+    let world = World::with(skill_caller(), |config| {
+        config.approval.skills.insert("email.send".into(), Policy::Auto);
+        mail_at(config, server);
+    })
+    .await;
     // The server is shared, and an email's id comes from the clock.
     world.app.passes(Duration::from_millis(WORLDS.fetch_add(1, Ordering::SeqCst))).await;
     for (who, mailbox, label) in mailboxes {

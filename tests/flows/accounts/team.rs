@@ -13,6 +13,7 @@ use adjutant_models::Request;
 use regex::Regex;
 use serde_json::json;
 
+use super::connecting::link_in;
 use super::providers::{got, login, mail_at, microsoft};
 use super::world::World;
 use crate::app::{Heard, TestApp, direct, reports, scripted_with, user_text};
@@ -112,8 +113,7 @@ impl Team {
     async fn ada_connects(&self) {
         self.cloud.state().logins.person = ALICE.into();
         let asked = self.says("ada", "/connect google").await;
-        let mut words = asked.text.split_whitespace().map(|word| word.trim_matches(['<', '>']));
-        let back = self.cloud.opens(words.find(|word| word.starts_with("http")).unwrap());
+        let back = self.cloud.opens(link_in(&asked));
         self.says("ada", &back).await;
         self.app().sees(&format!("✓ Connected {ALICE}: email, calendar and contacts.")).await;
         let tokens = self.cloud.state().logins.access_tokens(ALICE);

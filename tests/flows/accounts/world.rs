@@ -209,21 +209,8 @@ fn multistatus(is_calendar: bool, entries: &str) -> String {
 
 /// An account at Google with this id and label, which is nobody's yet.
 pub(crate) fn account_row(id: &str, label: &str) -> AccountRow {
-    AccountRow {
-        id: id.into(),
-        person_id: None,
-        label: label.into(),
-        provider: ProviderKind::Google,
-        address: format!("{id}@example.test"),
-        services: AccountService::ALL.to_vec(),
-        settings: "{}".into(),
-        state: AccountState::Ready,
-        is_mail_default: false,
-        is_events_default: false,
-        created_at: 0,
-        used_at: None,
-        used_by: None,
-    }
+    let row = AccountRow::new(id.into(), ProviderKind::Google, &format!("{id}@example.test"));
+    AccountRow { label: label.into(), ..row }
 }
 
 /// An app and the accounts of its people.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret, Tls, WatchConfig};
+use adjutant_config::{Config, MailConfig, People, Policy, WatchConfig};
 use adjutant_engine::conversation::watches::sync_configured;
 use adjutant_store::watches;
 use adjutant_types::{Bounds, Condition, WatchAction, WatchState, WatchTrigger};
@@ -11,28 +11,12 @@ use serde_json::{Value, json};
 use crate::app::{
     Heard, TestApp, direct, outside_skill, reports, scripted_with, skill_file, without_receipts,
 };
-use crate::groupware::{call, skill_caller};
+use crate::groupware::{call, mailbox, skill_caller};
 use crate::scripted::{Scripted, call as calls, has_results, text};
 
 /// A mailbox that can't be reached.
 fn with_mailbox(config: &mut Config) {
-    let server = || MailServer {
-        host: "127.0.0.1".into(),
-        port: 1,
-        tls: Tls::None,
-        user: "ada".into(),
-        password: Secret::new("x"),
-        ca_file: None,
-    };
-    config.mail = Some(MailConfig {
-        from: "Ada <ada@example.test>".into(),
-        internal_domains: Vec::new(),
-        self_copy: false,
-        smtp: server(),
-        imap: Some(server()),
-        people: People::Everybody,
-        label: "shared".into(),
-    });
+    config.mail = Some(MailConfig { people: People::Everybody, ..mailbox("Ada <ada@example.test>") });
 }
 
 async fn app() -> TestApp {

@@ -12,6 +12,7 @@ use adjutant_types::{AccountId, Bounds, Condition, WatchId, WatchSource, WatchTr
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
 
+use super::telling::is_told;
 use crate::app::{TestApp, configured, scripted_with};
 use crate::groupware::{call, skill_caller};
 
@@ -38,11 +39,6 @@ async fn watch(app: &TestApp, here: &Conversation, trigger: WatchTrigger, watche
     row
 }
 
-async fn told(app: &TestApp, text: &str) -> usize {
-    app.rests().await;
-    app.texts().iter().filter(|told| told.contains(text)).count()
-}
-
 #[tokio::test]
 async fn a_task_is_told_once_when_it_is_due_whatever_the_clock_does() {
     let app = configured(|config| config.assistant.timezone = Berlin).await;
@@ -50,10 +46,10 @@ async fn a_task_is_told_once_when_it_is_due_whatever_the_clock_does() {
     app.says("ada", "add a task to look back, due 2020-01-01").await;
     watch(&app, &place(&app, "home").await, WatchTrigger::TaskDue, "").await;
     app.passes(Duration::from_hours(24)).await;
-    assert_eq!(told(&app, "Due: “pay the rent”").await, 0);
+    assert_eq!(is_told(&app, "Due: “pay the rent”").await, 0);
     app.passes(Duration::from_hours(14)).await;
     app.passes(Duration::from_mins(1)).await;
-    assert_eq!(told(&app, "Due: “pay the rent”").await, 1);
+    assert_eq!(is_told(&app, "Due: “pay the rent”").await, 1);
     // The clock was a year ahead when it was looked last.
     let ahead = json!({"time": app.store().now() + 365 * 24 * 3_600_000_i64}).to_string();
     write(&app, |batch| {
@@ -62,11 +58,11 @@ async fn a_task_is_told_once_when_it_is_due_whatever_the_clock_does() {
     .await;
     app.says("ada", "add a task to call Bob, due 2026-11-23").await;
     app.passes(Duration::from_mins(1)).await;
-    assert_eq!(told(&app, "Due:").await, 1);
+    assert_eq!(is_told(&app, "Due:").await, 1);
     app.passes(Duration::from_hours(24)).await;
     app.passes(Duration::from_mins(1)).await;
-    assert_eq!(told(&app, "Due: “call Bob”").await, 1);
-    assert_eq!(told(&app, "Due:").await, 2);
+    assert_eq!(is_told(&app, "Due: “call Bob”").await, 1);
+    assert_eq!(is_told(&app, "Due:").await, 2);
     app.ends_well().await;
 }
 
@@ -79,10 +75,10 @@ async fn an_event_is_told_before_it_begins_and_again_if_it_is_moved() {
     let here = place(&app, "home").await;
     watch(&app, &here, WatchTrigger::EventBegins, "").await;
     app.passes(Duration::from_mins(85)).await;
-    assert_eq!(told(&app, "“Demo” begins").await, 0);
+    assert_eq!(is_told(&app, "“Demo” begins").await, 0);
     app.passes(Duration::from_mins(6)).await;
     app.passes(Duration::from_mins(1)).await;
-    assert_eq!(told(&app, "“Demo” begins at 13:00").await, 1);
+    assert_eq!(is_told(&app, "“Demo” begins at 13:00").await, 1);
     let uid = made["id"].as_str().unwrap();
     let row = objects::by_id(app.store(), &here.person_id, "event", uid).await.unwrap().unwrap();
     let moved = row.text.replace("T140000", "T150000").replace("T130000", "T140000");
@@ -91,11 +87,11 @@ async fn an_event_is_told_before_it_begins_and_again_if_it_is_moved() {
     })
     .await;
     app.passes(Duration::from_mins(50)).await;
-    assert_eq!(told(&app, "“Demo” begins").await, 1);
+    assert_eq!(is_told(&app, "“Demo” begins").await, 1);
     app.passes(Duration::from_mins(10)).await;
     app.passes(Duration::from_mins(1)).await;
-    assert_eq!(told(&app, "“Demo” begins at 14:00").await, 1);
-    assert_eq!(told(&app, "“Demo” begins").await, 2);
+    assert_eq!(is_told(&app, "“Demo” begins at 14:00").await, 1);
+    assert_eq!(is_told(&app, "“Demo” begins").await, 2);
     app.ends_well().await;
 }
 
@@ -111,7 +107,7 @@ async fn what_others_change_in_a_calendar_is_told_and_our_own_changes_are_not() 
     let later = json!({"id": uid, "start": "2026-11-23T14:00"});
     call(&app, "calendar.update_event", later).await;
     app.passes(Duration::from_mins(2)).await;
-    assert_eq!(told(&app, "has changed").await, 0);
+    assert_eq!(is_told(&app, "has changed").await, 0);
     app.passes(Duration::from_mins(30)).await;
     let row = objects::by_id(app.store(), &here.person_id, "event", &uid).await.unwrap().unwrap();
     let text = row.text.replace("Demo", "Show");
@@ -121,12 +117,12 @@ async fn what_others_change_in_a_calendar_is_told_and_our_own_changes_are_not() 
     .await;
     app.passes(Duration::from_mins(2)).await;
     app.passes(Duration::from_mins(2)).await;
-    assert_eq!(told(&app, "“Show” has changed").await, 1);
+    assert_eq!(is_told(&app, "“Show” has changed").await, 1);
     let row = objects::by_id(app.store(), &here.person_id, "event", &uid).await.unwrap().unwrap();
     write(&app, |batch| objects::delete(batch, &here.person_id, "event", &row)).await;
     app.passes(Duration::from_mins(2)).await;
     app.passes(Duration::from_mins(2)).await;
-    assert_eq!(told(&app, "“Show” has changed").await, 2);
+    assert_eq!(is_told(&app, "“Show” has changed").await, 2);
     app.ends_well().await;
 }
 
@@ -144,8 +140,8 @@ async fn a_room_is_told_of_to_those_who_write_there() {
     app.passes(Duration::from_secs(2)).await;
     app.passes(Duration::from_secs(2)).await;
     // Bob never wrote there, and what Ada writes is no news to her.
-    assert_eq!(told(&app, "💬").await, 1);
-    assert_eq!(told(&app, "💬 eve: “add a task to ship it”").await, 1);
+    assert_eq!(is_told(&app, "💬").await, 1);
+    assert_eq!(is_told(&app, "💬 eve: “add a task to ship it”").await, 1);
     app.ends_well().await;
 }
 
@@ -171,6 +167,6 @@ async fn a_webhook_takes_a_call_once_from_those_who_know_its_secret() {
     app.passes(Duration::from_secs(2)).await;
     assert_eq!(status(&row.id, "s3cret", "1", b"The build is red").await, 202);
     app.passes(Duration::from_secs(2)).await;
-    assert_eq!(told(&app, "“The build is red”").await, 1);
+    assert_eq!(is_told(&app, "“The build is red”").await, 1);
     app.ends_well().await;
 }

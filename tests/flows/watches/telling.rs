@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use adjutant_models::ModelErrorKind;
+use adjutant_skills::builtin::watches::new_row;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, executions, people, turns};
 use adjutant_types::{
-    Bounds, Condition, ItemNoun, ItemState, TurnStatus, WatchAction, WatchItem, WatchSource, WatchState,
-    WatchTrigger,
+    ItemNoun, ItemState, TurnStatus, WatchAction, WatchItem, WatchSource, WatchState, WatchTrigger,
 };
 
 use crate::app::{TestApp, direct, scripted, user_text};
@@ -20,28 +20,9 @@ pub(crate) async fn watch(app: &TestApp, id: &str, change: impl FnOnce(&mut Watc
     let store = app.store();
     let person = people::person_of(store, "console", "ada").await.unwrap().unwrap();
     let here = people::find_conversation(store, "console", "home").await.unwrap().unwrap();
-    let mut row = WatchRow {
-        id: id.into(),
-        person_id: person.id,
-        conversation_id: here.id,
-        config_name: None,
-        source: WatchSource { trigger: WatchTrigger::Webhook, account: "".into(), place: id.into() },
-        condition: Condition::default(),
-        action: WatchAction::Tell,
-        words: String::new(),
-        wishes: "{}".into(),
-        bounds: Bounds::default(),
-        state: WatchState::Active,
-        active_since: 1,
-        next_at: 0,
-        tellings: 0,
-        running: None,
-        failures: 0,
-        day: 0,
-        secret: None,
-        created_at: store.now(),
-        version: 0,
-    };
+    let source = WatchSource { trigger: WatchTrigger::Webhook, account: "".into(), place: id.into() };
+    let row = new_row(store, (&here.id, &person.id), source);
+    let mut row = WatchRow { id: id.into(), active_since: 1, ..row };
     change(&mut row);
     let mut batch = Batch::new();
     watches::insert(&mut batch, &row);

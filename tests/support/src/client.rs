@@ -75,6 +75,19 @@ impl Site {
         })
     }
 
+    /// The path of the link to this page that this person is answered with in a direct chat.
+    #[track_caller]
+    pub fn path_for(&self, person: i64, said: &str) -> String {
+        let before = self.telegram.seen(person).len();
+        self.telegram.say(person, person, said);
+        let origin = format!("http://{}", self.address);
+        eventually("the link", || {
+            let seen = self.telegram.seen(person);
+            let mut lines = seen.iter().skip(before).flat_map(|seen| seen.text.lines());
+            lines.find_map(|line| line.trim().strip_prefix(&origin)).map(str::to_owned)
+        })
+    }
+
     /// A browser in which this person is signed in.
     #[track_caller]
     pub fn browser(&self, person: i64) -> Browser {

@@ -11,6 +11,11 @@ fn words(text: &str) -> Inline {
 }
 
 #[test]
+fn large_numbers_can_be_read() {
+    assert_eq!([0, 999, 1_000, 1_238_737].map(count), ["0", "999", "1,000", "1,238,737"]);
+}
+
+#[test]
 fn markdown_becomes_a_tree() {
     let text = RichText::parse(
         "# Plan *now*\n\nSee **[the site](https://example.org)** and `x`.\nNext ~~line~~\n\n---",

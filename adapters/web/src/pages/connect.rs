@@ -1,9 +1,10 @@
 //! Logins at providers. Whoever has the link may be signed in here or not.
 
-use adjutant_l10n::{connect as words, page};
-use maud::{DOCTYPE, html};
+use adjutant_l10n::connect as words;
+use maud::html;
 
 use super::Frame;
+use super::layout::leads_on;
 use crate::markdown::plain;
 use crate::views::LoginOffer;
 
@@ -40,18 +41,7 @@ pub(crate) fn connect(nonce: &str, offer: &LoginOffer, error: Option<&str>) -> S
 
 /// On to the provider. A form that is answered with a redirect may lead nowhere but here.
 pub(crate) fn onward(to: &str) -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="refresh" content={ "0; url=" (to) };
-                title { "Adjutant" }
-            }
-            body { main { p { a href=(to) { (page::go_on()) } } } }
-        }
-    }
-    .into_string()
+    leads_on(&format!("0; url={to}"), to)
 }
 
 /// How a login has ended.

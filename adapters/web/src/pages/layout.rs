@@ -155,6 +155,18 @@ pub(super) fn filled(sentence: impl FnOnce(char) -> String, markup: &Markup) -> 
     html! { (before) (markup) (after) }
 }
 
+/// A page that the browser leaves at once, even without the script.
+pub(super) fn leads_on(refresh: &str, to: &str) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head { meta charset="utf-8"; meta http-equiv="refresh" content=(refresh); title { "Adjutant" } }
+            body { main { p { a href=(to) { (page::go_on()) } } } }
+        }
+    }
+    .into_string()
+}
+
 /// A page that says one thing.
 pub(crate) fn message(frame: &Frame<'_>, text: &str) -> String {
     frame.page(&html! {

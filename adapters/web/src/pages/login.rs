@@ -1,10 +1,10 @@
 //! Signing in. There are no passwords: the code comes from a chat or the command line.
 
 use adjutant_l10n::{page, page_login};
-use maud::{DOCTYPE, html};
+use maud::html;
 
 use super::Frame;
-use super::layout::token;
+use super::layout::{leads_on, token};
 use crate::markdown::{markdown, plain};
 
 /// The form for a code. The link's code is in its fragment, which no server sees; the script puts it into the form.
@@ -47,12 +47,5 @@ pub(crate) fn another(frame: &Frame<'_>, name: &str, code: &str, next: &str) -> 
 
 /// A link from another site brings no cookie with it; the same request from this page does.
 pub(crate) fn bounce() -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head { meta charset="utf-8"; meta http-equiv="refresh" content="0"; title { "Adjutant" } }
-            body { main { p { a href="" { (page::go_on()) } } } }
-        }
-    }
-    .into_string()
+    leads_on("0", "")
 }

@@ -35,18 +35,10 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
 
 /// Makes a watch that tells of email.
 fn watch_form(frame: &Frame<'_>) -> Markup {
-    html! {
-        form.row method="post" action="/act" {
-            (token(frame.token))
-            input type="hidden" name="back" value=(frame.path);
-            input type="hidden" name="act" value=(PageAction::WatchMail.name());
-            label {
-                (page_tables::tell_me()) " "
-                input type="text" name="key" maxlength="50" placeholder="@acme.example";
-            }
-            button.other type="submit" { (PageAction::WatchMail.label()) }
-        }
-    }
+    let field = html! {
+        (page_tables::tell_me()) " " input type="text" name="key" maxlength="50" placeholder="@acme.example";
+    };
+    form(frame, PageAction::WatchMail, &field)
 }
 
 /// What this process logged for a turn.
@@ -70,12 +62,19 @@ pub(crate) fn log(frame: &Frame<'_>, turn: &str, lines: &[LogLine]) -> String {
 
 /// What is typed here is done something with.
 fn field(frame: &Frame<'_>, act: PageAction, name: &str) -> Markup {
+    let field = html! {
+        span.hidden { (name) } input type="text" name="key" required maxlength="200" placeholder=(name);
+    };
+    form(frame, act, &field)
+}
+
+fn form(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
     html! {
         form.row method="post" action="/act" {
             (token(frame.token))
             input type="hidden" name="act" value=(act.name());
             input type="hidden" name="back" value=(frame.path);
-            label { span.hidden { (name) } input type="text" name="key" required maxlength="200" placeholder=(name); }
+            label { (field) }
             button.other type="submit" { (act.label()) }
         }
     }

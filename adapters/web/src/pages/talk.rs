@@ -5,7 +5,7 @@ use adjutant_l10n::{page, page_talk, plans};
 use maud::{Markup, html};
 
 use super::Frame;
-use super::layout::{badge, clock, token};
+use super::layout::{MAX_FILES, badge, clock, token};
 use super::tree::tree;
 use crate::markdown::{markdown, plain, without_code};
 use crate::session::once;
@@ -69,7 +69,7 @@ fn composer(form_token: &str) -> Markup {
             ul.attached #files {}
             div.box {
                 label.attach for="file" { span aria-hidden="true" { "+" } span.hidden { (page_talk::attach()) } }
-                input.hidden #file type="file" multiple;
+                input.hidden #file type="file" multiple data-most=(MAX_FILES);
                 textarea #text name="text" rows="1" required data-most=(MAX_LENGTH)
                     placeholder=(page_talk::write_message()) {}
                 button type="submit" { (page_talk::send()) }

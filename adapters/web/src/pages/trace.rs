@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::Frame;
 use super::layout::{badge, figures};
 use super::talk::turn;
+use super::tree::{more, outside};
 use crate::markdown::plain;
 use crate::views::{Bar, Row, RowKind, Turn};
 
@@ -28,9 +29,7 @@ pub(crate) fn trace(frame: &Frame<'_>, it: &Turn) -> String {
             div {
                 p { (badge(it.badge)) " " (figures(&it.figures)) }
                 @if it.rows.is_empty() { p.empty { (page_talk::nothing_ran()) } } @else { (filter()) (steps(it)) }
-                @if it.hidden > 0 {
-                    p { a href={ "/turn/" (it.key) "?skip=" (it.rows.len()) } { (page_talk::more_steps(it.hidden)) } }
-                }
+                (more(it))
             }
             section #step aria-label=(page_talk::details()) tabindex="0" {
                 div #request { (turn(&request, frame.token)) }
@@ -85,7 +84,7 @@ fn step(row: &Row, whole: i64) -> Markup {
                 (badge(row.badge))
                 span {
                     span.title { (plain(&row.title)) }
-                    @if row.tainted { " " span.outside title=(page_talk::outside_text_hint()) { (page_talk::outside_text()) } }
+                    @if row.tainted { " " (outside()) }
                     @if !row.about.is_empty() { span.about { (plain(&row.about)) } }
                     @if !row.needs.is_empty() { span.about { (plain(&page_talk::after(row.needs.join(", ")))) } }
                 }

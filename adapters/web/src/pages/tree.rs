@@ -23,12 +23,24 @@ pub(super) fn tree(turn: &Turn, is_opened: bool) -> Markup {
                 @else { span.hidden { (page_talk::what_i_did()) " " } (figures(&turn.figures)) }
             }
             ol { (rows(&turn.rows)) }
-            @if turn.hidden > 0 {
-                p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (page_talk::more_steps(turn.hidden)) } }
-            }
+            (more(turn))
             p.ways { a href={ "/turn/" (turn.key) } { (page_talk::steps()) } }
         }
     }
+}
+
+/// The way to the rows that aren't shown.
+pub(super) fn more(turn: &Turn) -> Markup {
+    html! {
+        @if turn.hidden > 0 {
+            p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (page_talk::more_steps(turn.hidden)) } }
+        }
+    }
+}
+
+/// The mark of what has read something from outside.
+pub(super) fn outside() -> Markup {
+    html! { span.outside title=(page_talk::outside_text_hint()) { (page_talk::outside_text()) } }
 }
 
 /// The rows on one level, each with those below it.
@@ -64,9 +76,7 @@ fn row(row: &Row, below: &[Row]) -> Markup {
                     span.title { (plain(&row.title)) }
                     @if !row.about.is_empty() { " " span.about { (plain(&row.about)) } }
                     @if !row.needs.is_empty() { " " span.needs { (plain(&page_talk::after(row.needs.join(", ")))) } }
-                    @if row.tainted {
-                        " " span.outside title=(page_talk::outside_text_hint()) { (page_talk::outside_text()) }
-                    }
+                    @if row.tainted { " " (outside()) }
                     " " (figures(&row.figures))
                 }
                 @if below.is_empty() {

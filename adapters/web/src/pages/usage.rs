@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use adjutant_chat::count;
 use adjutant_l10n::{page, page_usage};
 use maud::{Markup, html};
 
@@ -20,7 +21,7 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
         h1.small { (page::usage()) }
         p { (page_usage::last_days(usage.days.len())) " " a href="/usage.csv" { (page_usage::csv()) } }
         @let all = usage.days.iter().map(|day| day.tokens).sum::<u64>();
-        (chart(&page_usage::tokens_by_day(), &grouped(all), &usage.days, tokens, |day| grouped(day.tokens)))
+        (chart(&page_usage::tokens_by_day(), &count(all), &usage.days, tokens, |day| count(day.tokens)))
         @let all = format!("${:.2}", usage.days.iter().map(|day| day.usd).sum::<f64>());
         (chart(&page_usage::cost_by_day(), &all, &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
         @for (title, kind) in [
@@ -33,19 +34,6 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
         }
         @if !usage.questions.is_empty() { (questions(&usage.questions)) }
     })
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn chart(
@@ -114,7 +102,7 @@ fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
     };
     // Of these numbers, the table has as many as it has names.
     let row = |line: &&UsageLine| {
-        let numbers = vec![grouped(line.calls), grouped(line.tokens), format!("${:.4}", line.usd)];
+        let numbers = vec![count(line.calls), count(line.tokens), format!("${:.4}", line.usd)];
         (line.name.clone(), numbers)
     };
     table(title, &names, lines.iter().map(row))
@@ -129,7 +117,7 @@ fn questions(lines: &[QuestionLine]) -> Markup {
         page_usage::median_time(),
     ];
     let row = |line: &QuestionLine| {
-        let mut numbers = [line.asked, line.yes, line.no, line.expired].map(grouped).to_vec();
+        let mut numbers = [line.asked, line.yes, line.no, line.expired].map(count).to_vec();
         numbers.push(line.median.clone());
         (line.name.clone(), numbers)
     };
@@ -186,11 +174,6 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn large_numbers_can_be_read() {
-        assert_eq!([0, 999, 1_000, 1_238_737].map(grouped), ["0", "999", "1,000", "1,238,737"]);
-    }
 
     #[test]
     fn a_name_is_no_formula_in_a_spreadsheet() {

@@ -28,7 +28,7 @@ pub const REFUSED: &str = "/connect refused";
 const CONNECT: &str = "connect:";
 const ACCOUNT: &str = "account:";
 /// The longest name of an account, in characters.
-const MAX_LABEL: usize = 40;
+pub const MAX_LABEL: usize = 40;
 
 /// The command that one of our buttons stands for; none if it is another button.
 pub fn command_of(button: &str) -> Option<String> {
@@ -94,7 +94,8 @@ impl Change {
 }
 
 impl Conversations {
-    fn services(&self) -> &Services {
+    /// What skills work with.
+    pub fn services(&self) -> &Services {
         &self.orchestrator.agents.executor.services
     }
 

@@ -39,22 +39,21 @@ pub struct PromptContext {
     pub needs_compacting: bool,
 }
 
-/// The first messages of a turn.
+/// The first messages of a turn whose person has these accounts.
 pub async fn of_turn(
     ctx: &TurnContext,
     turn: &TurnRow,
     orchestrator: &Orchestrator,
+    accounts: &PersonAccounts,
 ) -> Result<PromptContext, StoreError> {
     let services = &orchestrator.agents.executor.services;
     if let Some(found) = ctx.watch() {
-        let head = head(ctx, &services.accounts.of(ctx).await?);
-        return Ok(of_watch(ctx, turn, head, found));
+        return Ok(of_watch(ctx, turn, head(ctx, accounts), found));
     }
     let (store, person, here) = (&ctx.store, &ctx.turn.person.id, &ctx.turn.conversation);
     let (vectors, fade) = (services.vectors.as_deref(), services.fade);
     let asker = Asker { person, here, zone: ctx.turn.zone, vectors, fade };
     let day = facts::today(ctx);
-    let accounts = services.accounts.of(ctx).await?;
     let (mut data, found) = futures::try_join!(
         context::read(store, query(ctx, turn, day)),
         adjutant_memory::search(store, asker, &turn.text, SearchIn::MemoriesForMessage, "", MEMORIES),
@@ -76,7 +75,7 @@ pub async fn of_turn(
     waiting.iter().for_each(|turn| taint.add(&turn.taint));
     sent.iter().for_each(|sent| taint.add(&sent.taint));
 
-    let mut messages = beginning(ctx, head(ctx, &accounts), data.summary.take());
+    let mut messages = beginning(ctx, head(ctx, accounts), data.summary.take());
     add_history(&mut messages, ctx, past.turns, waiting);
     // What is marked doesn't taint a turn that nothing else does.
     let marked = if taint.is_clean() { None } else { facts::marked_tasks(ctx, &data.tasks) };

@@ -162,8 +162,9 @@ impl Conversations {
             Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
             Some(Ending::Summarise) => self.orchestrator.summarise(&ctx, leased.begun()).await?,
             _ => {
-                let first_messages = async || {
-                    let context = context::of_turn(&ctx, &leased.turn, &self.orchestrator).await?;
+                let first_messages = async |accounts: PersonAccounts| {
+                    let turn = &leased.turn;
+                    let context = context::of_turn(&ctx, turn, &self.orchestrator, &accounts).await?;
                     needs_compacting.store(context.needs_compacting, Ordering::Relaxed);
                     Ok((context.messages, context.taint))
                 };
@@ -232,19 +233,23 @@ impl Conversations {
             watches::brief(&mut writes, &self.store.new_id(), here, &receipt, (now, Some(until)));
             return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
         }
-        let rows = executions::of_turn(&self.store, &leased.turn.id).await?;
+        // A new turn that has called nothing has nothing to show.
+        let rows = match leased.is_new() && !ctx.limits.budget.has_skill_calls() {
+            true => Vec::new(),
+            false => executions::of_turn(&self.store, &leased.turn.id).await?,
+        };
         answer.choices = lines::choices_of(&rows);
         let services = &self.orchestrator.agents.executor.services;
-        let accounts = match ctx.is_typed() {
-            true => services.accounts.of(ctx).await?,
-            false => PersonAccounts::default(),
-        };
-        let shown = match accounts.has(AccountService::Mail) {
+        let shown = match ctx.is_typed() {
             true => emails_in_answer(&rows, &answer.text),
             false => Vec::new(),
         };
+        let accounts = match shown.is_empty() {
+            true => PersonAccounts::default(),
+            false => services.accounts.of(ctx).await?,
+        };
         self.end(leased, ctx, status, answer, writes).await?;
-        if !shown.is_empty() {
+        if accounts.has(AccountService::Mail) {
             // The next message doesn't wait for the email server.
             let services = services.clone();
             tokio::spawn(async move { services.mark_read(&accounts, &shown).await }.in_current_span());

@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjutant_types::text::words;
+
 /// The longest text that is read, in characters, and the longest reason behind it.
 const MAX_CHARS: usize = 80;
 
@@ -416,10 +418,6 @@ pub(super) fn declines(text: &str) -> bool {
         && text.chars().count() <= 2 * MAX_CHARS
         && rest.clone().next() != Some("about")
         && rest.all(|word| !WISHES.contains(&word))
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// What a single word contributes.

@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use adjutant_chat::{LiveText, Progress};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
+use adjutant_skills::accounts::PersonAccounts;
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, StoreError, outbox, turns};
@@ -157,15 +158,15 @@ impl Orchestrator {
         ctx: &TurnContext,
         begun: Begun<'_>,
         text: &str,
-        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
+        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         // Only a person's own words are a command.
         let own = ctx.trust.own_text.as_ref();
         let direct = own.and_then(|_| self.direct(text));
-        let first_messages = async || match &direct {
+        let first_messages = async |accounts: PersonAccounts| match &direct {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
-            None => first_messages().await,
+            None => first_messages(accounts).await,
         };
         let mut run = self.start(ctx, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
@@ -211,7 +212,7 @@ impl Orchestrator {
         ctx: &TurnContext,
         begun: Begun<'_>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(ctx, begun, async || Ok(Default::default())).await?;
+        let mut run = self.start(ctx, begun, async |_: PersonAccounts| Ok(Default::default())).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
         turns::set_taint(&mut run.last_writes, &ctx.turn.id, &taint);
@@ -220,7 +221,7 @@ impl Orchestrator {
 
     /// The receipts of what a turn has done so far.
     pub async fn receipts(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<Vec<String>, StoreError> {
-        let run = self.start(ctx, begun, async || Ok(Default::default())).await?;
+        let run = self.start(ctx, begun, async |_: PersonAccounts| Ok(Default::default())).await?;
         run.receipts(&outbox::Message::default()).await
     }
 
@@ -241,10 +242,13 @@ impl Orchestrator {
         &'a self,
         ctx: &'a TurnContext,
         Begun { root, rows, is_new }: Begun<'_>,
-        first_messages: impl AsyncFnOnce() -> Result<(FirstMessages, Taint), StoreError>,
+        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
-        let listed = self.agents.executor.listed(ctx, &registry).await?;
+        let executor = &self.agents.executor;
+        let accounts = executor.services.accounts.of(ctx).await?;
+        let listed = executor.listed(ctx, &registry, &accounts).await?;
+        let offered = executor.offered(ctx, &registry, &accounts).await?;
         let prefix = self.prefix(&listed, &roles, &ctx.limits.budget.limits).await;
         // A turn without agents may still have made model calls.
         let before = match is_new {
@@ -257,17 +261,17 @@ impl Orchestrator {
                 (dialogue, row.map(|row| row.taint.clone()).unwrap_or_default())
             }
             None => {
-                let (messages, taint) = first_messages().await?;
+                let (messages, taint) = first_messages(accounts).await?;
                 (Dialogue::begin(&ctx.store, root.clone(), prefix, messages).await?, taint)
             }
         };
         Ok(Run {
             orchestrator: self,
             ctx: ctx.clone(),
-            offered: self.agents.executor.offered(ctx, &registry).await?,
             registry,
             listed,
             roles,
+            offered,
             root: root.clone(),
             dialogue,
             first_messages_taint,

@@ -4,6 +4,7 @@
 
 use adjutant_mail::{Address, Headline, Message, is_inside};
 use adjutant_types::Condition;
+use adjutant_types::text::words;
 
 /// The person's own addresses, and the domains of their house.
 #[derive(Debug, Clone, Default)]
@@ -70,12 +71,8 @@ fn has_words(text: &str, wanted: &str) -> bool {
     if wanted.contains(|char: char| char >= '\u{2e80}') {
         return text.contains(wanted.trim());
     }
-    let (text, wanted) = (words(&text), words(&wanted));
+    let (text, wanted): (Vec<&str>, Vec<&str>) = (words(&text).collect(), words(&wanted).collect());
     !wanted.is_empty() && text.windows(wanted.len()).any(|part| part == wanted)
-}
-
-fn words(text: &str) -> Vec<&str> {
-    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }
 
 #[cfg(test)]

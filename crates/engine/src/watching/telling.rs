@@ -139,11 +139,14 @@ impl Scheduler {
 
     /// Whether the person has the watch's account, and may use it where it tells.
     async fn has_account(&self, watch: &WatchRow, is_shared: bool) -> Result<bool, StoreError> {
+        let (person, account) = (&watch.person_id, &watch.source.account);
+        if account.is_empty() {
+            return Ok(true);
+        }
         let Conversations { store, orchestrator, settings, .. } = &*self.conversations;
         let (accounts, settings) = (&orchestrator.agents.executor.services.accounts, settings.current());
-        let (person, account) = (&watch.person_id, &watch.source.account);
         let found = accounts.for_watch(store, &settings.owners, person, account).await?;
-        Ok(account.is_empty() || found.is_some_and(|account| account.is_shared || !is_shared))
+        Ok(found.is_some_and(|account| account.is_shared || !is_shared))
     }
 
     /// Tells what is open, or starts the watch's turn with it.

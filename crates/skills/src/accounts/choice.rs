@@ -73,15 +73,12 @@ impl CallAccounts {
             AccountService::Calendar => account.is_events_default,
             AccountService::Contacts => account.is_mail_default || account.is_events_default,
         };
-        let mut found = all.iter().find(|account| is_default(account));
-        if all.len() > 1 {
-            found = found.or_else(|| all.iter().find(|account| account.is_configured()));
-        } else {
-            found = found.or(all.first());
-        }
-        match found {
-            None if all.len() > 1 => Err(SkillError::params(ours!(l10n::accounts::which, labels(&all)))),
-            found => Ok(found.copied()),
+        let usual = all.iter().find(|account| is_default(account));
+        let usual = usual.or_else(|| all.iter().find(|account| account.is_configured()));
+        match (usual, all.as_slice()) {
+            (Some(account), _) | (None, [account]) => Ok(Some(*account)),
+            (None, []) => Ok(None),
+            (None, _) => Err(SkillError::params(ours!(l10n::accounts::which, labels(&all)))),
         }
     }
 
@@ -153,7 +150,7 @@ fn labels(accounts: &[&ConnectedAccount]) -> FromConfig<String> {
 mod tests {
     use AccountService::{Calendar, Contacts, Mail};
     use adjutant_store::connected::AccountRow;
-    use adjutant_types::{AccountState, ProviderKind};
+    use adjutant_types::ProviderKind;
     use proptest::prelude::*;
 
     use super::*;
@@ -164,21 +161,13 @@ mod tests {
     fn account(id: &str, label: &str, services: &[AccountService]) -> ConnectedAccount {
         let dav = if services == [Mail] { "" } else { r#","caldav":"https://x.test/""# };
         let row = AccountRow {
-            id: id.into(),
             person_id: (!id.starts_with("config:")).then(|| "ada".into()),
             label: label.to_owned(),
-            provider: ProviderKind::Password,
-            address: format!("{label}@x.test"),
             services: services.to_vec(),
             settings: format!(r#"{{"smtp":{{"host":"x.test","port":465}}{dav}}}"#),
-            state: AccountState::Ready,
-            is_mail_default: false,
-            is_events_default: false,
-            created_at: 0,
-            used_at: None,
-            used_by: None,
+            ..AccountRow::new(id.into(), ProviderKind::Password, &format!("{label}@x.test"))
         };
-        clients(&row, "secret".into(), None, None).unwrap()
+        clients(&row, "secret".into(), None).unwrap()
     }
 
     fn person(all: Vec<ConnectedAccount>) -> PersonAccounts {

@@ -22,6 +22,7 @@ use adjutant_config::{Config, ConnectConfig, OAuthConfig, People};
 use adjutant_l10n::connect;
 use adjutant_store::logins::{self, LoginRow};
 use adjutant_store::outbox::{self, Message};
+use adjutant_store::secrets::digest;
 use adjutant_store::{Batch, Stale, Store, StoreError};
 use adjutant_turn::journal::fail_point;
 use adjutant_types::invisible_chars::line;
@@ -29,12 +30,11 @@ use adjutant_types::{AccountId, ConversationId, LoginId, LoginState, PersonId, P
 use parking_lot::Mutex;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::provider::{application, provider_name, refused, section};
 use super::{SecretStore, SecretsError};
 use crate::handlers::HttpClient;
-use crate::oauth::{Brought, CodeRequest, EndpointResponse, Next, Reply, ask, next, random};
+use crate::oauth::{Brought, CodeRequest, DEVICE_GRANT, EndpointResponse, Next, Reply, ask, next, random};
 use crate::{ErrorKind, Failure, SkillError};
 
 /// How long a person has, in milliseconds.
@@ -48,12 +48,16 @@ const HUNG_MS: i64 = 60_000;
 const POLL_MS: i64 = 5_000;
 /// Where a browser ends without a web page: nobody listens there, and the person copies the address. Providers take any
 /// port of this machine (RFC 8252 §7.3).
-const LOOPBACK: &str = "http://127.0.0.1:53682/connect/back";
+pub const LOOPBACK: &str = "http://127.0.0.1:53682/connect/back";
 /// How an address ends at which a browser comes back.
 const BACK: &str = "/connect/back";
 /// How much is shown of a provider's own words, in characters.
 const MAX_WORDS: usize = 100;
-const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+/// Where a browser comes back to the web page of this address.
+pub fn back_at(page: &str) -> String {
+    format!("{page}{BACK}")
+}
 
 /// What begins and ends logins. Without `[connect]` it offers nothing.
 #[derive(Default)]
@@ -198,14 +202,10 @@ pub fn carries_code(text: &str) -> Option<(String, ProviderReply)> {
     Some((brought.state.filter(|_| address.path().ends_with(BACK))?, reply))
 }
 
-fn digest(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl Logins {
     /// What a configuration offers.
     pub fn new(config: &Config, secrets: Arc<SecretStore>) -> Self {
-        let page = config.page().map(|(_, url)| url.trim_end_matches('/').to_owned());
+        let page = config.page().map(|(_, url)| url.to_owned());
         let (connect, resolver) = (config.connect.clone(), config.resolver);
         Self { connect, page, resolver, secrets, ..Self::default() }
     }
@@ -253,7 +253,7 @@ impl Logins {
         let mut begun = Begun { id: store.new_id(), link: None, is_pasted: false, device: None };
         let link = self.page.as_ref().map(|page| format!("{page}/connect/{nonce}"));
         let page = self.page.as_deref();
-        let mut redirect = page.map_or_else(|| LOOPBACK.to_owned(), |page| format!("{page}{BACK}"));
+        let mut redirect = page.map_or_else(|| LOOPBACK.to_owned(), back_at);
         if kind == ProviderKind::Password {
             begun.link = link;
         } else {

@@ -30,7 +30,8 @@ pub use choice::CallAccounts;
 pub use clients::{AddressBooks, Calendars, Inbox, MailSource, Sender};
 pub use discovery::{Servers, servers_for};
 pub use login::{
-    Begun, Bringer, Due, Finished, LoginError, Logins, Offer, Opened, ProviderReply, carries_code,
+    Begun, Bringer, Due, Finished, LOOPBACK, LoginError, Logins, Offer, Opened, ProviderReply, back_at,
+    carries_code,
 };
 pub use password::looks_like_password;
 pub use provider::{AccountSettings, MailHost, provider_name, services_in_words};
@@ -337,7 +338,7 @@ impl Accounts {
             return Ok(Some(found.with_choices(row)));
         }
         let (credential, is_lasting) = self.credential(row).await;
-        let mut account = match clients(row, credential, self.connect.as_ref(), rows::address_filter(row)) {
+        let mut account = match clients(row, credential, self.connect.as_ref()) {
             Ok(account) => account,
             Err(error) => {
                 tracing::warn!(account = %row.id, %error, "an account can't be used");
@@ -396,19 +397,10 @@ mod tests {
         let secrets = Arc::new(SecretStore::with(SecretsConfig::File(key)));
         secrets.attach(&test.store);
         let row = AccountRow {
-            id: "a1".into(),
-            person_id: None,
             label: "team".into(),
-            provider: ProviderKind::Password,
-            address: "team@x.test".into(),
             services: vec![AccountService::Calendar],
             settings: r#"{"caldav":"https://x.test/"}"#.into(),
-            state: AccountState::Ready,
-            is_mail_default: false,
-            is_events_default: false,
-            created_at: 0,
-            used_at: None,
-            used_by: None,
+            ..AccountRow::new("a1".into(), ProviderKind::Password, "team@x.test")
         };
         let name = secrets::name_of(&row.id);
         let accounts = Accounts::with(Vec::new(), None, Arc::clone(&secrets));

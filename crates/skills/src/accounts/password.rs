@@ -7,12 +7,12 @@ use adjutant_mail::{Address, Tls};
 use adjutant_store::Batch;
 use adjutant_store::connected::AccountRow;
 use adjutant_store::logins::{self, LoginRow};
-use adjutant_types::{AccountId, AccountService, AccountState, ConversationId, PersonId, ProviderKind};
+use adjutant_types::{AccountId, AccountService, ConversationId, PersonId, ProviderKind};
 use futures::future::join3;
 
 use super::login::{Finished, Granted, LoginError, Logins};
 use super::provider::{AccountSettings, MailHost, refused};
-use super::rows::{Clients, address_filter, all_clients};
+use super::rows::{Clients, all_clients};
 use super::servers_for;
 use crate::{ErrorKind, SkillError};
 
@@ -100,12 +100,14 @@ impl Logins {
             is_public_only,
             busy_calendars: None,
         };
-        let row = candidate(login, &address.address, &settings);
+        // Of an account that isn't stored yet.
+        let row = AccountRow::new(AccountId::default(), ProviderKind::Password, &address.address);
+        let row = AccountRow { settings: settings.to_json(), ..row };
         // As Google shows an app password, it has spaces that aren't part of it.
         let groups: Vec<&str> = password.split_whitespace().collect();
         let is_in_groups = groups.len() == 1 || is_app_password(&groups.join("-"));
         let password = if is_in_groups { groups.concat() } else { password.to_owned() };
-        let clients = all_clients(&row, Credential::from(password.as_str()), None, address_filter(&row))?;
+        let clients = all_clients(&row, Credential::from(password.as_str()), None)?;
         let tried = try_out(&clients).await;
         if tried.services.is_empty() {
             let why = match (tried.is_password_wrong, servers.hint) {
@@ -118,25 +120,6 @@ impl Logins {
         let (services, secret) = (tried.services, Secret::new(password));
         let granted = Granted { address: address.address, services, settings, secret };
         self.keep(login, &granted).await
-    }
-}
-
-/// The row of an account that isn't stored yet.
-fn candidate(login: &LoginRow, address: &str, settings: &AccountSettings) -> AccountRow {
-    AccountRow {
-        id: AccountId::default(),
-        person_id: Some(login.person_id.clone()),
-        label: String::new(),
-        provider: ProviderKind::Password,
-        address: address.to_owned(),
-        services: AccountService::ALL.to_vec(),
-        settings: settings.to_json(),
-        state: AccountState::Ready,
-        is_mail_default: false,
-        is_events_default: false,
-        created_at: 0,
-        used_at: None,
-        used_by: None,
     }
 }
 

@@ -25,15 +25,6 @@ use crate::{SkillError, handlers};
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Which addresses a server may have; none: any.
-type AddressFilter = Option<fn(IpAddr) -> bool>;
-
-/// That of an account whose servers its person's address has named.
-pub(super) fn address_filter(row: &AccountRow) -> AddressFilter {
-    let is_public: fn(IpAddr) -> bool = handlers::is_public;
-    AccountSettings::read(&row.settings).is_public_only.then_some(is_public)
-}
-
 impl Accounts {
     /// What an account logs in with, and whether that stays so. What can't be read now is an error of the account's calls,
     /// which otherwise would take another account.
@@ -62,9 +53,8 @@ pub(crate) fn clients(
     row: &AccountRow,
     credential: Credential,
     connect: Option<&ConnectConfig>,
-    address_filter: AddressFilter,
 ) -> Result<ConnectedAccount, SkillError> {
-    let (mail, calendar, contacts) = all_clients(row, credential, connect, address_filter)?;
+    let (mail, calendar, contacts) = all_clients(row, credential, connect)?;
     let has = |service: AccountService| row.services.contains(&service);
     let calendar = calendar.filter(|_| has(AccountService::Calendar));
     let contacts = contacts.filter(|_| has(AccountService::Contacts));
@@ -88,15 +78,17 @@ pub(super) fn all_clients(
     row: &AccountRow,
     credential: Credential,
     connect: Option<&ConnectConfig>,
-    address_filter: AddressFilter,
 ) -> Result<Clients, SkillError> {
+    let settings = AccountSettings::read(&row.settings);
+    let is_public: fn(IpAddr) -> bool = handlers::is_public;
+    let address_filter = settings.is_public_only.then_some(is_public);
     let login = Login { row, credential, address_filter };
     let google = connect.and_then(|connect| connect.google.as_ref());
     let microsoft = connect.and_then(|connect| connect.microsoft.as_ref());
     match (row.provider, google, microsoft) {
         (ProviderKind::Google, Some(google), _) => login.at_google(google),
         (ProviderKind::Microsoft, _, Some(microsoft)) => login.at_microsoft(microsoft),
-        (ProviderKind::Password, ..) => login.by_password(&AccountSettings::read(&row.settings)),
+        (ProviderKind::Password, ..) => login.by_password(&settings),
         _ => Err(not_set_up(row)),
     }
 }
@@ -112,7 +104,8 @@ pub(super) type Clients = (Option<Mailbox>, Option<Calendars>, Option<AddressBoo
 struct Login<'a> {
     row: &'a AccountRow,
     credential: Credential,
-    address_filter: AddressFilter,
+    /// Which addresses its servers may have; none: any.
+    address_filter: Option<fn(IpAddr) -> bool>,
 }
 
 impl Login<'_> {

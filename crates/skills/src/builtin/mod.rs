@@ -66,6 +66,7 @@ use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
+use adjutant_types::text;
 use adjutant_types::{
     AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Own, Taint, ours,
 };
@@ -411,10 +412,7 @@ fn read_rule(given: &str) -> Result<(String, RecurrenceRule), SkillError> {
 
 /// Whether a name has every word of the query as a word of its own: “car” doesn't name the scarf.
 fn is_named(name: &str, query: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect()
-    };
+    let words = |text: &str| -> Vec<String> { text::words(text).map(str::to_lowercase).collect() };
     let (own, wanted) = (words(name), words(query));
     !wanted.is_empty() && wanted.iter().all(|word| own.contains(word))
 }

@@ -14,7 +14,7 @@ use adjutant_memory::vectors::Vectors;
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::{AccountService, ours};
 
-use super::{Notes, Resource};
+use super::Notes;
 use crate::accounts::{self, Accounts, Logins, SecretStore};
 use crate::handlers::HttpClient;
 use crate::handlers::mcp::McpServers;
@@ -58,14 +58,9 @@ pub struct Services {
 }
 
 impl Services {
-    /// Refuses what is an owner's, or another person's.
-    pub async fn check_access(&self, ctx: &TurnContext, resource: Resource) -> Result<(), Failure> {
-        match resource.service() {
-            Some(service) => Ok(self.accounts.of(ctx).await?.check(service)?),
-            None if resource == Resource::Notes && self.notes.is_some() => self.check_owner(ctx).await,
-            // A chat platform itself says who may read what.
-            None => Ok(()),
-        }
+    /// Refuses the notes to everybody but owners and people at the machine.
+    pub async fn check_notes(&self, ctx: &TurnContext) -> Result<(), Failure> {
+        if self.notes.is_some() { self.check_owner(ctx).await } else { Ok(()) }
     }
 
     /// Refuses skills that use an owner's own keys to everybody but owners and people at the machine.

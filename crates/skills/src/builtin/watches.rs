@@ -6,6 +6,7 @@
 
 use adjutant_config::QuietHours;
 use adjutant_l10n::watches as words;
+use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, ItemRow, WatchRow};
 use adjutant_store::{Batch, Store, inbox, people};
 use adjutant_turn::trust::{ActionKind, Target, Thing, Wishes};
@@ -22,7 +23,6 @@ use async_trait::async_trait;
 use chrono::{NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::merged::labelled;
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, short_id, under};
@@ -371,8 +371,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     }
     if row.source.trigger == WatchTrigger::Webhook {
         let secret: String = call.store().new_id();
-        let digest = Sha256::digest(secret.as_bytes());
-        row.secret = Some(digest.iter().map(|byte| format!("{byte:02x}")).collect());
+        row.secret = Some(digest(&secret));
         let page = call.ctx.turn.settings.page.as_deref().unwrap_or_default();
         lines.push(words::webhook(format!("{page}/hooks/watch/{}/{secret}", row.id)));
     }

@@ -48,9 +48,11 @@ impl ActiveCall<'_> {
             services.check_owner(self.ctx).await?;
         }
         let Some(builtin) = implementation(skill) else { return Ok(()) };
-        match builtin.needs().service() {
-            Some(service) => Ok(self.accounts.all().check(service)?),
-            None => services.check_access(self.ctx, builtin.needs()).await,
+        match (builtin.needs().service(), builtin.needs()) {
+            (Some(service), _) => Ok(self.accounts.all().check(service)?),
+            (None, Resource::Notes) => services.check_notes(self.ctx).await,
+            // A chat platform itself says who may read what.
+            (None, _) => Ok(()),
         }
     }
 
@@ -90,19 +92,20 @@ impl ActiveCall<'_> {
 
     /// Notes in the commit that ends the call which accounts of people it has used.
     pub(super) fn note_use(&self, batch: &mut Batch) {
-        let used: Vec<&ConnectedAccount> = match self.accounts.named() {
-            Some(account) => vec![account],
-            None => {
-                let skill = self.registry.get(self.call.skill);
-                let builtin = skill.and_then(|skill| implementation(skill));
-                let service = builtin.and_then(|builtin| builtin.needs().service());
-                let Some((skill, service)) = skill.zip(service) else { return };
-                self.context(self.effect(skill), false).accounts_of(service).unwrap_or_default()
-            }
-        };
-        for account in used.iter().filter(|account| !account.is_configured()) {
+        for account in self.used_accounts().iter().filter(|account| !account.is_configured()) {
             connected::used(batch, &account.id, &self.ctx.turn.id, self.ctx.store.now());
         }
+    }
+
+    /// The account that the call changes something with, or those that it reads from.
+    fn used_accounts(&self) -> Vec<&ConnectedAccount> {
+        if let Some(account) = self.accounts.named() {
+            return vec![account];
+        }
+        let skill = self.registry.get(self.call.skill);
+        let service = skill.and_then(|skill| implementation(skill)?.needs().service());
+        let Some((skill, service)) = skill.zip(service) else { return Vec::new() };
+        self.context(self.effect(skill), false).accounts_of(service).unwrap_or_default()
     }
 
     /// Lets a call wait for a new login, if it failed because the old one has ended and its person can be asked. It waits
@@ -153,18 +156,7 @@ impl ActiveCall<'_> {
     /// The person's own account whose login has ended: the one that the call changes something with, or the first that it
     /// reads from, whose error is the call's.
     async fn ended_login(&self) -> Result<Option<AccountRow>, StoreError> {
-        let skill = self.registry.get(self.call.skill);
-        let Some((skill, builtin)) = skill.and_then(|skill| Some((skill, implementation(skill)?))) else {
-            return Ok(None);
-        };
-        let read = |service| {
-            let context = self.context(self.effect(skill), false);
-            context.accounts_of(service).unwrap_or_default()
-        };
-        let used = match self.accounts.named() {
-            Some(account) => vec![account],
-            None => builtin.needs().service().map(read).unwrap_or_default(),
-        };
+        let used = self.used_accounts();
         let first = used.first().filter(|account| !account.is_configured());
         let Some(account) = first else { return Ok(None) };
         let row = connected::by_id(&self.ctx.store, &account.id).await?;

@@ -56,17 +56,17 @@ fn needs_hidden(accounts: &PersonAccounts, skill: &Skill) -> bool {
 }
 
 impl Executor {
-    /// The skills that this turn's person is told of in this place.
+    /// The skills that this turn's person, who has these accounts, is told of in this place.
     pub async fn listed(
         &self,
         ctx: &TurnContext,
         registry: &Arc<Registry>,
+        accounts: &PersonAccounts,
     ) -> Result<Arc<Registry>, StoreError> {
-        let accounts = self.services.accounts.of(ctx).await?;
         let hides_owners = !self.may_use_owners(ctx, registry).await?;
         let hidden = AccountService::ALL.iter().copied().filter(|service| accounts.hides(*service)).collect();
         let view = View { hides_owners, hidden, has_several: accounts.has_several() };
-        let is_hidden = |skill: &Skill| (hides_owners && is_owners(skill)) || needs_hidden(&accounts, skill);
+        let is_hidden = |skill: &Skill| (hides_owners && is_owners(skill)) || needs_hidden(accounts, skill);
         let listed = match view == View::default() {
             true => registry.clone(),
             false => registry.view(view, |skill| !is_hidden(skill)),
@@ -77,14 +77,14 @@ impl Executor {
         })
     }
 
-    /// The skills that an agent of this turn's person can be given here.
+    /// The skills that an agent of this turn's person, who has these accounts, can be given here.
     pub async fn offered(
         &self,
         ctx: &TurnContext,
         registry: &Registry,
+        accounts: &PersonAccounts,
     ) -> Result<BTreeMap<String, AccessLevel>, StoreError> {
-        let accounts = self.services.accounts.of(ctx).await?;
-        let mut offered = offered(registry, &accounts, self.may_use_owners(ctx, registry).await?);
+        let mut offered = offered(registry, accounts, self.may_use_owners(ctx, registry).await?);
         offered.retain(|name, _| ctx.turn.room.allows(name));
         Ok(offered)
     }

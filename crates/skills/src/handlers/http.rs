@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
 use super::content::Upload;
-use super::response::{ResponseContent, media_type, receive};
+use super::response::{ResponseContent, contains, media_type, receive};
 use crate::definition::cut;
 use crate::oauth::OAuth;
 use crate::{ErrorKind, Output, SkillError};
@@ -31,6 +31,8 @@ const KEPT: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How much is kept of a service's own words about a failure.
 const WORDS: usize = 500;
+/// What is shorter is no secret, and replacing it would garble the text.
+const SHORTEST_SECRET: usize = 4;
 
 /// Makes the call; the caller limits its time by dropping it. No error contains a secret.
 pub(super) async fn call(
@@ -122,11 +124,15 @@ pub(crate) async fn read_bytes(
 
 /// The text without our secrets, in case the service repeats them.
 pub(super) fn without(mut text: String, secrets: &[String]) -> String {
-    // Shorter ones are no secrets, and replacing them would garble the text.
-    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+    for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
         text = text.replace(secret.as_str(), "[secret]");
     }
     text
+}
+
+/// Whether a secret of ours stands in a file.
+pub(crate) fn holds(bytes: &[u8], secret: &str) -> bool {
+    secret.len() >= SHORTEST_SECRET && contains(bytes, secret.as_bytes())
 }
 
 /// The error of a call without an answer. Its own text may contain the URL's query, so it isn't shown.

@@ -8,7 +8,7 @@ use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 
-use super::http::lost;
+use super::http::{holds, lost};
 use crate::arguments::Argument;
 use crate::file_store::MAX_BYTES;
 use crate::template::{Place, Template};
@@ -117,7 +117,7 @@ pub(super) async fn receive(
         return Err(SkillError::not_found(ours!(http::file_empty, FromCall(host))));
     }
     // It can't be masked without changing the file.
-    if secrets.iter().any(|secret| secret.len() >= 4 && contains(&bytes, secret.as_bytes())) {
+    if secrets.iter().any(|secret| holds(&bytes, secret)) {
         return Err(SkillError::tool(ours!(http::file_with_secret, FromCall(host))));
     }
     Ok(ResponseContent::File { media_type, bytes })

@@ -8,7 +8,6 @@ use adjutant_files::{MAX_MEGABYTES, file_name};
 use adjutant_l10n::{files_read, programs, sources};
 use adjutant_sandbox::{Launcher, Permissions};
 use adjutant_store::Batch;
-use adjutant_turn::wording;
 use adjutant_types::{FromCall, Own, ours};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -17,6 +16,7 @@ use super::folder::Folder;
 use crate::builtin::CallContext;
 use crate::file_store::{self, Fetched};
 use crate::handlers::command::{OUTPUT, Run, WorkFolder};
+use crate::handlers::http::holds;
 use crate::{Failure, Output, SkillError};
 
 /// The most files that come back from one run, and how many are looked at.
@@ -24,8 +24,6 @@ const MAX_FILES: usize = 10;
 const MAX_FOUND: usize = 1000;
 /// How deep the working folder is looked into.
 const DEEPEST: usize = 4;
-/// A shorter secret is none.
-const SHORTEST: usize = 4;
 
 /// The scripts of accepted instructions.
 pub(super) struct Script<'a> {
@@ -80,9 +78,7 @@ impl Script<'_> {
             let origin = self.folder.name.clone();
             let fetched = Fetched { name: &name, media_type: "", source, origin, bytes: &bytes };
             let file = file_store::store(context, fetched, writes).await?;
-            let head = files_read::head(&file.name, wording::files::about(&file), &file.id);
-            output.summary.push_str(&format!("\n{head}"));
-            items.push(file_store::item(&file));
+            items.push(file_store::name_in(&mut output, &file));
         }
         if rest > 0 {
             let note = programs::files_not_kept(rest, MAX_FILES, MAX_MEGABYTES);
@@ -108,8 +104,7 @@ impl Script<'_> {
 
     /// Whether one of its secrets stands in what it has written.
     fn leaks(&self, bytes: &[u8]) -> bool {
-        let stands_in = |secret: &str| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
-        self.granted.iter().any(|(_, secret)| secret.len() >= SHORTEST && stands_in(secret))
+        self.granted.iter().any(|(_, secret)| holds(bytes, secret))
     }
 }
 

@@ -7,6 +7,8 @@ use super::Login;
 use super::endpoint::EndpointResponse;
 use crate::{ErrorKind, SkillError};
 
+/// What is asked for with the code.
+pub(crate) const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// How often we ask, unless the service says otherwise, and how much less often when it wants that.
 const INTERVAL: u64 = 5;
 const SLOWER: u64 = 5;
@@ -61,10 +63,7 @@ impl DeviceLogin {
 
     async fn ask(&self) -> Result<(), SkillError> {
         let login = &self.login;
-        let form = [
-            ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
-            ("device_code", self.device_code.as_str()),
-        ];
+        let form = [("grant_type", DEVICE_GRANT), ("device_code", self.device_code.as_str())];
         let mut interval = self.interval;
         loop {
             tokio::time::sleep(Duration::from_secs(interval)).await;

@@ -29,7 +29,7 @@ pub use self::code::CodeLogin;
 use self::code::Listener;
 pub(crate) use self::code::{Brought, CodeRequest, random};
 pub use self::device::DeviceLogin;
-pub(crate) use self::device::{Next, next};
+pub(crate) use self::device::{DEVICE_GRANT, Next, next};
 pub(crate) use self::endpoint::{EndpointResponse, Refusal, Reply, ask};
 use self::server::{ServerLogin, Service};
 pub(crate) use self::tokens::{NoTokens, Tokens};

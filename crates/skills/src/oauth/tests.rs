@@ -282,19 +282,13 @@ async fn an_account_says_that_its_login_has_ended_unless_somebody_has_logged_in_
     let ada = people::person(store, "console", "ada", "Ada").await.unwrap();
     let id: AccountId = "a1".into();
     let row = AccountRow {
-        id: id.clone(),
         person_id: Some(ada.id),
         label: "private".into(),
-        provider: ProviderKind::Google,
-        address: "ada@home.example".into(),
         services: vec![AccountService::Mail],
-        settings: "{}".into(),
-        state: AccountState::Ready,
         is_mail_default: true,
         is_events_default: true,
         created_at: 1,
-        used_at: None,
-        used_by: None,
+        ..AccountRow::new(id.clone(), ProviderKind::Google, "ada@home.example")
     };
     world.test.write(|batch| connected::insert(batch, &row)).await;
     let state = async || connected::by_id(store, &id).await.unwrap().unwrap().state;

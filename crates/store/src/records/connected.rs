@@ -38,6 +38,27 @@ pub struct AccountRow {
     pub used_by: Option<TurnId>,
 }
 
+impl AccountRow {
+    /// One that is ready and has everything, without people or a label yet.
+    pub fn new(id: AccountId, provider: ProviderKind, address: &str) -> Self {
+        Self {
+            id,
+            person_id: None,
+            label: String::new(),
+            provider,
+            address: address.to_owned(),
+            services: AccountService::ALL.to_vec(),
+            settings: "{}".to_owned(),
+            state: AccountState::Ready,
+            is_mail_default: false,
+            is_events_default: false,
+            created_at: 0,
+            used_at: None,
+            used_by: None,
+        }
+    }
+}
+
 impl<'r> FromRow<'r, AnyRow> for AccountRow {
     fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
         let services: String = row.try_get("services")?;

@@ -3,6 +3,7 @@
 //! Property: of two that replace the same version of a secret, one does, so that no newer token is lost to an older one.
 
 use adjutant_types::{AccountId, InstanceId};
+use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
@@ -14,6 +15,11 @@ pub struct SecretRow {
     pub version: i64,
     /// Until when an instance renews it; 0: nobody does.
     pub locked_until: i64,
+}
+
+/// What is kept of a secret that somebody has to bring again.
+pub fn digest(secret: &str) -> String {
+    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name of an account's secret.

@@ -32,6 +32,24 @@ pub struct TaskRow {
 }
 
 impl TaskRow {
+    /// An open task, about which nothing else is known yet.
+    pub fn new(id: TaskId, person_id: PersonId, title: String, created_at: i64) -> Self {
+        Self {
+            id,
+            person_id,
+            title,
+            notes: String::new(),
+            due: None,
+            due_at: None,
+            remind_at: None,
+            tags: "[]".to_owned(),
+            priority: Priority::Normal,
+            recurrence: None,
+            state: TaskState::Open,
+            created_at,
+        }
+    }
+
     pub fn tag_list(&self) -> Vec<String> {
         serde_json::from_str(&self.tags).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
 //! Who is signed in on the web page: codes that let one browser in, and sessions. Only digests of them are kept.
 
 use adjutant_types::PersonId;
-use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
 use crate::people::{self, Person};
+use crate::secrets::digest;
 use crate::{Batch, Stale, Store, StoreError};
 
 /// How long a code is valid, in milliseconds.
@@ -29,10 +29,6 @@ pub struct SessionRow {
     pub created_at: i64,
     /// When it was last used, to within a minute.
     pub seen_at: i64,
-}
-
-fn digest(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A new code for this person.

@@ -217,6 +217,11 @@ impl Budget {
         self.take(&self.skill_calls, (limits.skill_calls_per_turn, allowed), Limit::SkillCalls)
     }
 
+    /// Whether a skill call was counted.
+    pub fn has_skill_calls(&self) -> bool {
+        self.skill_calls.load(Ordering::SeqCst) > 0
+    }
+
     /// Counts a call of the orchestrator's model, or returns the limit that forbids it.
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
         self.check_time()?;

@@ -126,7 +126,8 @@ impl Agents {
         let name = run.row.agent_id.as_deref().unwrap_or_default();
         let top = name.split('/').next().unwrap_or_default();
         let in_tree = executions::agents_named(&ctx.store, &ctx.turn.id, &format!("{top}/")).await?;
-        let offered = self.executor.offered(ctx, run.registry).await?;
+        let accounts = self.executor.services.accounts.of(ctx).await?;
+        let offered = self.executor.offered(ctx, run.registry, &accounts).await?;
         let mut judge = Judge { run, existing, offered: &offered, in_tree: in_tree + 1 };
         let (mut batch, mut reached, mut made) = (ctx.batch(), None, Vec::new());
         for call in calls.iter().filter(|call| at(call).is_none()) {

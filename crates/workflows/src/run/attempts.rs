@@ -350,7 +350,8 @@ impl Run<'_> {
         let agents = &self.runner.agents;
         let (roles, limits) = (agents.roles.current(), &self.ctx.limits.budget.limits);
         let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
-        let offered = &agents.executor.offered(self.ctx, self.registry).await?;
+        let accounts = agents.executor.services.accounts.of(self.ctx).await?;
+        let offered = &agents.executor.offered(self.ctx, self.registry, &accounts).await?;
         Ok(RoleAssignment { role, asked, parent: None, success_criteria, offered, limits }.apply(task)?)
     }
 }

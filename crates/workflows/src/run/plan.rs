@@ -166,7 +166,9 @@ impl Runner {
         let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
         let check =
             CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &existing };
-        let offered = &self.agents.executor.offered(ctx, registry).await?;
+        let executor = &self.agents.executor;
+        let accounts = executor.services.accounts.of(ctx).await?;
+        let offered = &executor.offered(ctx, registry, &accounts).await?;
         let limits = &ctx.limits.budget.limits;
         let context = PlanContext {
             check,

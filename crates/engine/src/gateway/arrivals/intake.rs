@@ -32,6 +32,15 @@ use crate::conversation::{Conversations, connect, lines, memory_commands, questi
 use crate::gateway::lanes::{Lanes, OnArrival};
 use crate::gateway::watcher::in_room;
 
+/// What reads the ids of buttons that stand for commands.
+const BUTTONS: [fn(&str) -> Option<String>; 5] = [
+    memory_commands::command_of,
+    rules::command_of,
+    rooms::command_of,
+    watches::command_of,
+    connect::command_of,
+];
+
 /// Journals what arrives and passes it on.
 pub struct Intake {
     pub conversations: Arc<Conversations>,
@@ -385,11 +394,7 @@ impl Intake {
                 pressed.direct,
             )
             .await?;
-        let command =
-            memory_commands::command_of(&pressed.button).or_else(|| rules::command_of(&pressed.button));
-        let command = command.or_else(|| rooms::command_of(&pressed.button));
-        let command = command.or_else(|| watches::command_of(&pressed.button));
-        let command = command.or_else(|| connect::command_of(&pressed.button));
+        let command = BUTTONS.iter().find_map(|command_of| command_of(&pressed.button));
         let (kind, text, question) = match (command, lines::message_of(&pressed.button)) {
             (Some(text), _) => (InboxKind::Command, text, None),
             (None, Some((name, text))) => {

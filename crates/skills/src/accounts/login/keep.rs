@@ -209,19 +209,14 @@ fn new_row(login: &LoginRow, granted: &Granted, own: &[AccountRow], store: &Stor
         granted.services.contains(&service) && own.iter().all(|row| !row.services.contains(&service))
     };
     AccountRow {
-        id: store.new_id(),
         person_id: Some(login.person_id.clone()),
         label: connected::free_label(wanted, &taken),
-        provider: login.provider,
-        address: granted.address.clone(),
         services: granted.services.clone(),
         settings: granted.settings.to_json(),
-        state: AccountState::Ready,
         is_mail_default: is_first(AccountService::Mail),
         is_events_default: is_first(AccountService::Calendar),
         created_at: store.now(),
-        used_at: None,
-        used_by: None,
+        ..AccountRow::new(store.new_id(), login.provider, &granted.address)
     }
 }
 

@@ -10,7 +10,7 @@ use adjutant_types::{FileId, ours};
 use serde_json::Value;
 
 use super::{inbox, inbox_of, letter_in, message_id, parties};
-use crate::builtin::{CallContext, Resource, notes, text};
+use crate::builtin::{CallContext, notes, text};
 use crate::file_store::{self, Fetched, MAX_BYTES};
 use crate::{Failure, Output, SkillError};
 
@@ -27,7 +27,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
         name: name(&about),
         media_type: &about.media_type,
         source: sources::email(&letter.subject, parties(&letter.from).join(", ")),
-        origin: format!("mail {} {number}", letter.message_id.as_ref().unwrap_or(&letter.id)),
+        origin: format!("mail {} {number}", letter.lasting_id()),
         bytes: &content,
     };
     Ok(file_store::output(&file_store::store(call, fetched, writes).await?, 0))
@@ -103,7 +103,7 @@ fn name(about: &AttachmentInfo) -> &str {
 }
 
 async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment, Failure> {
-    call.services.check_access(call.ctx, Resource::Notes).await?;
+    call.services.check_notes(call.ctx).await?;
     let (path, text) = notes::whole(call, path).await?;
     let name = path.rsplit('/').next().unwrap_or_default();
     Ok(Attachment { name: file_name(name), media_type: "text/markdown".to_owned(), bytes: text.into_bytes() })

@@ -321,9 +321,8 @@ fn parties(parties: &[Address]) -> Vec<String> {
 /// A mail, as it is known by its id and its one sender.
 fn thing(letter: &Message) -> Option<Thing> {
     let [sender] = letter.from.as_slice() else { return None };
-    let id = letter.message_id.as_ref().unwrap_or(&letter.id);
     let title = format!("{} {}", letter.subject, sender.name.as_deref().unwrap_or_default());
-    Some(Thing { noun: "mail", id: mail_id(id, &sender.address), title, is_shared: false })
+    Some(Thing { noun: "mail", id: mail_id(letter.lasting_id(), &sender.address), title, is_shared: false })
 }
 
 /// Says of a recipient that an answer to a mail goes to exactly them, if the mail asks for answers nowhere else.

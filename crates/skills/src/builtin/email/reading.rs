@@ -161,7 +161,7 @@ pub(super) fn line(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> String
 pub(super) fn item(call: &CallContext<'_>, (account, mail): &Mail<'_>) -> Value {
     let date = mail.date.map(|date| date.with_timezone(&call.zone()).format("%Y-%m-%dT%H:%M").to_string());
     let mut item = json!({
-        "id": mail.message_id.as_ref().unwrap_or(&mail.id), "from": parties(&mail.from),
+        "id": mail.lasting_id(), "from": parties(&mail.from),
         "cc": parties(&mail.cc), "subject": mail.subject, "date": date,
         "unread": mail.unread, "answered": mail.answered, "folder": mail.folder,
     });
@@ -298,7 +298,7 @@ async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Res
     // It may be in a folder that isn't searched; and a mail may be in several.
     found.mails.push((account, letter));
     let mut known = HashSet::new();
-    found.mails.retain(|(_, mail)| known.insert(mail.message_id.clone().unwrap_or_else(|| mail.id.clone())));
+    found.mails.retain(|(_, mail)| known.insert(mail.lasting_id().to_owned()));
     found.mails.sort_by_key(|(_, mail)| mail.date);
     if !is_cut {
         found.total = found.mails.len();

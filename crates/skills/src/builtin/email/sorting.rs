@@ -1,7 +1,7 @@
 //! Marking and moving mails, and taking that back.
 
 use adjutant_l10n::email;
-use adjutant_mail::{FlagChange, MailError, Message};
+use adjutant_mail::{FlagChange, MailError};
 use adjutant_types::{AccountId, AccountService, FromOutside, ours};
 use serde_json::json;
 
@@ -46,16 +46,11 @@ fn opposite(word: &str) -> &'static str {
     }
 }
 
-/// A mail's lasting id.
-fn lasting_id(mail: &Message) -> String {
-    mail.message_id.clone().unwrap_or_else(|| mail.id.clone())
-}
-
 pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let word = call.text("as").unwrap_or_default();
     let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
-    let id = lasting_id(&mail);
+    let id = mail.lasting_id().to_owned();
     imap.flag(message_id(call), flag(word)).await?;
     let account = call.account_for(AccountService::Mail)?;
     let marked =
@@ -69,7 +64,7 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
     let folder = call.text("folder").unwrap_or_default();
     let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
-    let id = lasting_id(&mail);
+    let id = mail.lasting_id().to_owned();
     let about = |error: MailError| {
         let error = SkillError::from(error);
         SkillError { message: ours!(email::about, FromOutside(&mail.subject), error.message), ..error }

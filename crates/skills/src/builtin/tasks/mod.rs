@@ -250,20 +250,8 @@ async fn changes(call: &CallContext<'_>) -> Result<Preview, Failure> {
 }
 
 fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let mut task = TaskRow {
-        id: call.short_id(),
-        person_id: call.ctx.turn.person.id.clone(),
-        title: String::new(),
-        notes: String::new(),
-        due: None,
-        due_at: None,
-        remind_at: None,
-        tags: "[]".into(),
-        priority: Priority::Normal,
-        recurrence: None,
-        state: TaskState::Open,
-        created_at: call.store().now(),
-    };
+    let person = call.ctx.turn.person.id.clone();
+    let mut task = TaskRow::new(call.short_id(), person, String::new(), call.store().now());
     apply(&mut task, call)?;
     if task.title.is_empty() {
         return Err(SkillError::params(ours!(l10n::tasks::no_title)).into());

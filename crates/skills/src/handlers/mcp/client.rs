@@ -178,18 +178,18 @@ impl Listener {
 
     /// Shows the call's progress here from now on.
     pub(super) fn show_in(&self, line: Option<&ProgressLine>) {
-        let mut under_way = self.calls.under_way();
-        if let Some(call) = under_way.calls.iter_mut().find(|call| call.number == self.number) {
-            call.progress = line.cloned();
-        }
+        self.change(|call| call.progress = line.cloned());
     }
 
     /// Notes whether the call waits for a person.
     pub(super) fn park(&self, is_parked: bool) {
+        self.change(|call| call.is_parked = is_parked);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Call)) {
         let mut under_way = self.calls.under_way();
-        let call = under_way.calls.iter_mut().find(|call| call.number == self.number);
-        if let Some(call) = call {
-            call.is_parked = is_parked;
+        if let Some(call) = under_way.calls.iter_mut().find(|call| call.number == self.number) {
+            change(call);
         }
     }
 }

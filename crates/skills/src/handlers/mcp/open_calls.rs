@@ -106,7 +106,10 @@ impl Server {
         let session = self.session().await?;
         let in_use = session.begin();
         let mut hung = Hung::of(self);
-        self.check(&session, tool).await?;
+        let offer = Offer::of(tool);
+        if offer.is_none() {
+            self.check(&session, tool).await?;
+        }
         hung.watch(Some(Arc::clone(&session)));
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
@@ -117,7 +120,7 @@ impl Server {
         }
         let listener = session.listen();
         let open = OpenCall {
-            answer: Box::pin(session.call(request, Offer::of(tool))),
+            answer: Box::pin(session.call(request, offer)),
             session,
             listener,
             reply: None,

@@ -1,9 +1,8 @@
 //! The result of a call, as a skill's output, and the files that stand in it. All of it is from outside.
 
 use adjutant_files::file_name;
-use adjutant_l10n::{files_read, mcp, sources};
+use adjutant_l10n::{mcp, sources};
 use adjutant_store::Batch;
-use adjutant_turn::wording;
 use adjutant_types::invisible_chars::{line, removed};
 use adjutant_types::{FromConfig, ours};
 use base64::Engine as _;
@@ -81,12 +80,7 @@ pub(crate) async fn with_files(
         let source = sources::service_file(file_name(&name), &tool.server);
         let fetched = Fetched { name: &name, media_type, source, origin: tool.name.clone(), bytes };
         match file_store::store(call, fetched, writes).await {
-            Ok(file) => {
-                let about = wording::files::about(&file);
-                output.summary.push('\n');
-                output.summary.push_str(&files_read::head(&file.name, about, &file.id));
-                items.push(file_store::item(&file));
-            }
+            Ok(file) => items.push(file_store::name_in(&mut output, &file)),
             Err(error) => tracing::warn!(%error, server = %tool.server, "a file in a result isn't stored"),
         }
     }

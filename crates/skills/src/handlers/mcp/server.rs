@@ -193,9 +193,6 @@ impl Server {
     /// Refuses a tool that is no more what was accepted. The model has read what was accepted, so another definition is
     /// another tool.
     pub(super) async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
-        if Offer::of(tool).is_some() {
-            return Ok(());
-        }
         let now = self.list(session).await?;
         let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
             let message = ours!(mcp::tool_gone, self.shown(), FromConfig(&tool.name));

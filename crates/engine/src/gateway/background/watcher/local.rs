@@ -2,10 +2,10 @@
 
 use adjutant_chat::{IncomingMessage, WebhookRequest, WebhookResponse};
 use adjutant_mail::Address;
+use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, inbox, people, tasks};
 use adjutant_types::{AccountId, ItemNoun, Mark, PersonId, WatchId, WatchSource, WatchTrigger};
-use sha2::{Digest, Sha256};
 
 use super::{At, Finding, MINUTE_MS, Watcher, add, item};
 use crate::conversation::Conversations;
@@ -93,14 +93,17 @@ pub(crate) async fn in_room(
     let place = here.id.to_string();
     let source = WatchSource { trigger: WatchTrigger::Room, account: AccountId::default(), place };
     let watches = watches::active_on(store, &source).await?;
+    if watches.is_empty() {
+        return Ok(());
+    }
+    let writer = people::person_of(store, &address.channel, &message.sender.0).await?;
     let from = [Address { name: Some(message.sender_name.clone()), address: message.sender.0.clone() }];
     let key = format!("{} {}", address.channel, message.event.0);
     let (name, text) = (&message.sender_name, &message.text);
     let thing = item(ItemNoun::Message, &key, (name, text, text), store.now());
     let mut found = Vec::new();
     for watch in &watches {
-        let writer = people::person_of(store, &address.channel, &message.sender.0).await?;
-        let is_own = writer.is_some_and(|writer| writer.id == watch.person_id);
+        let is_own = writer.as_ref().is_some_and(|writer| writer.id == watch.person_id);
         if !is_own
             && suits(&watch.condition, (&from, "", text), &OwnAddresses::default())
             && inbox::has_written(store, &here.id, &watch.person_id).await?
@@ -114,8 +117,4 @@ pub(crate) async fn in_room(
         store.write(batch).await?;
     }
     Ok(())
-}
-
-fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }

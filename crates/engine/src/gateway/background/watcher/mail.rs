@@ -56,12 +56,11 @@ impl Watcher {
                 continue;
             }
             let from = mail.from.first().map(ToString::to_string).unwrap_or_default();
-            let id = mail.message_id.as_ref().unwrap_or(&mail.id);
             let thing = WatchItem {
                 is_signed: head.is_signed,
                 account: account.id.clone(),
                 is_automatic: head.is_automatic,
-                ..item(ItemNoun::Mail, id, (&from, &mail.subject, &mail.text), received)
+                ..item(ItemNoun::Mail, mail.lasting_id(), (&from, &mail.subject, &mail.text), received)
             };
             let finding = |watch| Finding { watch, key: head.key.clone(), thing: thing.clone() };
             found.extend(fitting.into_iter().map(finding));

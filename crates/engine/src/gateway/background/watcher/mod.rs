@@ -223,7 +223,7 @@ impl Watcher {
         if row.is_some_and(|row| row.state != AccountState::Ready) {
             return Ok(None);
         }
-        let accounts = &self.conversations.orchestrator.agents.executor.services.accounts;
+        let accounts = &self.conversations.services().accounts;
         let settings = self.conversations.settings.current();
         let (mut found, mut having) = (None, Vec::new());
         for watch in watches::active_on(self.store(), source).await? {

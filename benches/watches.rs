@@ -1,3 +1,0 @@
-//! From the delivery of a mail to its telling.
-
-fn main() {}
