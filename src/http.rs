@@ -1,5 +1,5 @@
 //! The HTTP server of `serve`: `/healthz` (the process makes progress), `/readyz` (it does its work, or why not),
-//! `/metrics` for Prometheus, and `/hooks/CHANNEL` and `/hooks/watch/ID/SECRET` for those that send events to us.
+//! `/metrics` for Prometheus, and `/hooks/CHANNEL`, `/hooks/watch/ID/SECRET` and `/hooks/graph` for those that send events to us.
 
 mod connections;
 
@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::routing::{get, post};
 pub use connections::Limits;
 use futures::future::BoxFuture;
@@ -37,8 +37,9 @@ pub type StuckTasks = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 /// The metrics in Prometheus' text format.
 pub type MetricsText = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
-/// Passes a request on, by its path below `/hooks/`.
-pub type Webhooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
+/// Passes a request on, by its path below `/hooks/` and its query.
+pub type Webhooks =
+    Arc<dyn Fn((String, String), WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
 /// The longest body of a request, in bytes.
 const MAX_BODY: usize = 2_000_000;
@@ -87,6 +88,7 @@ impl HttpServer {
 async fn hook(
     State((hooks, patience)): State<(Webhooks, Duration)>,
     Path(to): Path<String>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> (StatusCode, String) {
@@ -100,7 +102,7 @@ async fn hook(
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
     let request = WebhookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
-    let answer = hooks(to, request).await;
+    let answer = hooks((to, uri.query().unwrap_or_default().to_owned()), request).await;
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
 

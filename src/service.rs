@@ -24,7 +24,7 @@ pub use accounts::{build_services, vectors};
 use adjutant_chat::Inbound;
 use adjutant_web::Web;
 pub use channels::{Channel, connect, setup};
-use channels::{ChannelParts, receivers};
+use channels::{ChannelParts, connect_each, receivers};
 use delivery::{deliverer, show_progress};
 pub use live::LiveConfig;
 use models::models_by_name;
@@ -32,11 +32,12 @@ pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
 pub(crate) use skill_set::{missing_models, role_paths, skill_layer};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use tasks::{MAX_STEP, Tasks};
 pub use traces::trace_collector;
 pub use voice::{speaker, transcribers};
+pub(crate) use web::moment;
 
 use adjutant_config::document::Problem;
 use adjutant_config::{Config, ConfigError};
@@ -130,19 +131,19 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 
 /// Builds what a start builds of the configuration alone, without the store or a network. Returns every problem.
 pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
-    let models = load_skills(config).and_then(|skill_set| {
+    let skills = load_skills(config).and_then(|skill_set| {
         skill_set.workflows.current().log_problems();
-        skill_set::check_roles(config, &skill_set.skills.current())?;
-        build_models(config, clock).map(drop)
+        skill_set::check_roles(config, &skill_set.skills.current())
     });
     let traces = trace_collector(config, &"check".into()).map_err(StartError::from);
     let parts = [
-        models,
-        connect(config).map(drop),
+        skills,
+        build_models(config, clock).map(drop),
         build_services(config, BTreeMap::new()).map(drop),
         traces.map(drop),
     ];
-    parts.into_iter().filter_map(Result::err).collect()
+    let channels = connect_each(config).into_iter().map(|channel| channel.map(drop));
+    parts.into_iter().chain(channels).filter_map(Result::err).collect()
 }
 
 /// Says where the secrets are, and takes over those that an earlier version kept in files. Without them all else works.
@@ -197,10 +198,24 @@ impl Service {
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
+        Self::start_in(config, store, skill_set, models, channels, |_| {}).await
+    }
+
+    /// The same where the world outside is another one than the configuration's.
+    pub(crate) async fn start_in(
+        config: &Config,
+        store: Store,
+        skill_set: SkillSet,
+        models: Models,
+        channels: Vec<Channel>,
+        set_world: impl FnOnce(&mut Services),
+    ) -> Result<Self, StartError> {
         let (instance, tasks) = register(&store, config, &channels, &models).await?;
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
-        let services = Arc::new(skill_set.services(build_services(config, rooms)?));
+        let mut services = skill_set.services(build_services(config, rooms)?);
+        set_world(&mut services);
+        let services = Arc::new(services);
         open_secrets(&services, &store).await;
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
@@ -290,6 +305,8 @@ impl Service {
         // Someone who asks a single question in the terminal wants to see nothing else.
         if self.deliverer.filters.is_empty() {
             tasks.spawn("what is watched", MAX_STEP, self.watcher.clone().work(stop.clone()));
+            // It waits for as long as nothing is found.
+            tasks.spawn("what is found", None, maintenance.clone().tell_found(stop.clone()));
         }
         if self.lanes.cluster.is_on() {
             let share = maintenance.clone().share(stop.clone());
@@ -391,6 +408,7 @@ fn conversations(
         lock_place: Arc::new(move |conversation, row| deliverer.lock_place(conversation, row)),
         running: Running::default(),
         room_rules: cached_rules(),
+        found: Notify::new(),
     })
 }
 

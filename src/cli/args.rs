@@ -25,12 +25,12 @@ pub(crate) use skills::SkillsCommand;
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
-/// Mail, calendar and to-do lists from the chat apps you already use.
+/// Email, calendar and to-do lists from the chat apps you already use.
 #[derive(Debug, Parser)]
 #[command(
     name = "adjutant",
     version,
-    after_help = "Example:\n  adjutant chat\n\n\
+    after_help = "Example:\n  adjutant init\n\n\
                   Without --config, adjutant reads the first of these files that exists: $ADJUTANT_CONFIG,\n\
                   ./config.toml, $XDG_CONFIG_HOME/adjutant/config.toml, /etc/adjutant/config.toml. Without any,\n\
                   it uses the defaults."
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     /// List MCP servers, look at their tools and approve them
     #[command(subcommand, after_help = "Example:\n  adjutant mcp list")]
     Mcp(McpCommand),
-    /// Connect people's accounts of mail, calendars and contacts
+    /// Connect people's accounts of email, calendars and contacts
     #[command(subcommand, after_help = "Example:\n  adjutant account list")]
     Account(AccountCommand),
     /// Log in at services that skills use
@@ -92,13 +92,22 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Show usage: tokens, cost, skill calls
     Usage(UsageArgs),
+    /// Compare models: everyday requests and attacks, in a made-up world
+    Eval(EvalArgs),
     /// Check the configuration
     #[command(subcommand, after_help = "Example:\n  adjutant config check")]
     Config(ConfigCommand),
     /// Maintain the store
     #[command(subcommand, after_help = "Example:\n  adjutant db status")]
     Db(DbCommand),
-    /// Sign in on the web page, and see who is
+    /// Look for a newer release, at the address under [update] in the configuration
+    #[command(after_help = "Example:\n  adjutant update --check\n\nNothing is installed.")]
+    Update {
+        /// Only look
+        #[arg(long)]
+        check: bool,
+    },
+    /// Sign in to the web page, and list who is signed in
     #[command(subcommand, after_help = "Example:\n  adjutant web login")]
     Web(WebCommand),
     /// Manage the systemd service
@@ -150,7 +159,7 @@ pub(crate) enum PairCommand {
     /// Create a code that lets in the first person who sends it to the assistant
     #[command(after_help = "Example:\n  adjutant pair invite")]
     Invite,
-    /// Shut someone out again
+    /// Revoke someone's access
     #[command(after_help = "Example:\n  adjutant pair revoke main:123456789")]
     Revoke {
         /// The person, as CHANNEL:USER-ID
@@ -160,7 +169,7 @@ pub(crate) enum PairCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// List what is remembered, of everyone or of one person, and from where
+    /// List memories, of everyone or of one person
     #[command(after_help = "Example:\n  adjutant memory list Ada")]
     List {
         /// The person's name, or their id
@@ -234,6 +243,25 @@ pub(crate) struct UsageArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant eval --model NAME --model OTHER --only tasks\n\n\
+                        The calls of the models cost what they always do. The exit status is 1 if something forbidden\n\
+                        was done.")]
+pub(crate) struct EvalArgs {
+    /// A model that is configured, or another one of its provider; may be repeated [default: the configured ones]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Vec<String>,
+    /// The YAML files of this folder instead of the built-in scenarios
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) scenarios: Option<PathBuf>,
+    /// Only scenarios with these words in their group or name
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) only: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageBy {
     /// The model calls for each person
@@ -248,9 +276,17 @@ pub(crate) enum UsageBy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Check the configuration and list every problem
+    /// Check the configuration as a start would, and list the problems
     #[command(after_help = "Example:\n  adjutant config check --config /etc/adjutant/config.toml")]
     Check,
+    /// Write settings into the configuration file, and keep its comments
+    #[command(after_help = "Example:\n  adjutant config set limits.day_cost_usd=5 retention.bodies=365d\n\n\
+                            An empty value removes a setting. Nothing is written if the file would be invalid.")]
+    Set {
+        /// The settings
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        settings: Vec<String>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,6 +297,9 @@ pub(crate) enum DbCommand {
     /// Show where the store is, its version and its contents
     #[command(after_help = "Example:\n  adjutant db status")]
     Status,
+    /// Say what an older version could still read, and how to go back to it
+    #[command(after_help = "Example:\n  adjutant db rollback-plan")]
+    RollbackPlan,
     /// Back up the store to a file, even while it is in use
     #[command(after_help = "Example:\n  adjutant db backup adjutant-backup.db")]
     Backup {
@@ -317,12 +356,21 @@ pub(crate) enum ServiceCommand {
     },
 }
 
+impl ChatArgs {
+    /// Whether a person may be at the terminal.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.once.is_none() && !self.json
+    }
+}
+
 impl Cli {
     /// The default log filter: a service logs what it does, a command only problems. The database library's warnings
     /// about slow statements need `$ADJUTANT_LOG`, and so do those of the MCP library, which repeat what servers write.
     pub fn log_filter(&self) -> &'static str {
-        match self.command {
+        match &self.command {
             Command::Serve => "warn,adjutant=info,sqlx=error,rmcp=off",
+            // The person reads the same in the chat, in words.
+            Command::Chat(args) if args.is_interactive() => "error,rmcp=off",
             _ => "warn,sqlx=error,rmcp=off",
         }
     }

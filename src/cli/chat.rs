@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{ChatPort, EventId, Inbound};
-use adjutant_config::Config;
+use adjutant_config::{Config, Endpoint, is_loopback};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, Line, MAX_LENGTH, parse_text};
 use adjutant_console::render::{self, Theme};
@@ -14,6 +14,7 @@ use adjutant_console::{ConsolePort, Settings, Style};
 use adjutant_l10n::terminal;
 use adjutant_store::{Store, turns};
 use adjutant_types::clock::{self, SharedClock, SystemClock};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 
 use super::{ChatArgs, CliError};
@@ -119,6 +120,9 @@ async fn interactive(
     let session = Session::start(config, clock, conversation, style).await?;
     if stdin().is_terminal() {
         session.greet(config)?;
+        if let Some(address) = silent_model(&config.model.main.first).await {
+            session.port.bad_line(0, &terminal::model_is_down(address)).await;
+        }
         let events = input::terminal(session.port.turns(), &config.data_dir, source).map_err(no_input)?;
         session.while_read(session.talk(events)).await?;
     } else {
@@ -280,6 +284,16 @@ impl Session {
     pub(super) async fn shut_down(self, patience: Duration) -> Result<(), CliError> {
         Ok(self.service.shut_down(patience).await?)
     }
+}
+
+/// Where the model should run on this machine, if nothing answers there.
+async fn silent_model(model: &Endpoint) -> Option<String> {
+    let usual = (model.provider == "ollama").then_some("http://127.0.0.1:11434/");
+    let url = model.base_url.as_deref().or(usual).filter(|url| is_loopback(url))?;
+    let url = reqwest::Url::parse(url).ok()?;
+    let address = format!("{}:{}", url.host_str()?, url.port_or_known_default()?);
+    let connected = tokio::time::timeout(Duration::from_millis(300), TcpStream::connect(&address)).await;
+    (!connected.is_ok_and(|connected| connected.is_ok())).then_some(address)
 }
 
 fn is_command(inbound: &Inbound, command: &str) -> bool {

@@ -1,18 +1,29 @@
 //! `adjutant config`
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use adjutant_config::{BUILTIN, Chain, Config, Endpoint};
+use adjutant_config::{BUILTIN, Chain, Config, ConfigError, Endpoint, Env};
 use adjutant_types::clock::{SharedClock, SystemClock};
 
-use super::{CliError, out};
+use super::init::draft::Draft;
+use super::init::{can_be_read, write};
+use super::{CliError, next, out, settings};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
-pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
-    can_start(config)?;
-    out(&format!("{}{}", summary(config), warnings(config)?))?;
+pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode, CliError> {
+    let (config, mut problems) = Config::load_partly(path, env)?;
+    match can_start(&config) {
+        Err(CliError::Config(more)) if !problems.is_empty() => problems.extend(more.problems),
+        result => result?,
+    }
+    if !problems.is_empty() {
+        return Err(ConfigError { problems }.into());
+    }
+    out(&format!("{}{}{}\n", summary(&config), warnings(&config)?, next::step(&config)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -21,6 +32,41 @@ pub(super) fn can_start(config: &Config) -> Result<(), CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
     let problems = service::check(config, &clock);
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
+}
+
+/// Writes settings into the file.
+pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode, CliError> {
+    let mut lenient = env.clone();
+    lenient.expects_secrets = true;
+    let config = Config::load(path, &lenient)?;
+    let no_file = || CliError::plain("there is no configuration file; `adjutant init` writes one");
+    let given = config.path.as_deref().ok_or_else(no_file)?;
+    let failed = |error| CliError::failed(format!("can't write {}", given.display()), error);
+    let path = given.canonicalize().map_err(failed)?;
+    let before = Draft::open(given, env)?;
+    let mut after = before.clone();
+    let skills = service::load_skills(&config)?.skills.current();
+    let mut typed = BTreeMap::new();
+    for assignment in assignments {
+        let Some((key, value)) = assignment.split_once('=') else {
+            return Err(CliError::Usage(format!("{assignment:?} must be KEY=VALUE")));
+        };
+        typed.insert(key.to_owned(), value.to_owned());
+    }
+    let groups = settings::groups(&after, &skills);
+    settings::change(&mut after, &groups, &typed).map_err(|error| CliError::Usage(error.to_string()))?;
+    can_be_read(&after)?;
+    if after.text() == before.text() {
+        out("Nothing changes.\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let written = write(&settings::former(&path), &before.text()).and_then(|()| write(&path, &after.text()));
+    written.map_err(failed)?;
+    let lines = settings::difference(&before, &after).into_iter();
+    out(&lines
+        .map(|(is_new, line)| format!("{} {line}\n", if is_new { '+' } else { '-' }))
+        .collect::<String>())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A line for each role whose model isn't there.

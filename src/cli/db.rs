@@ -46,6 +46,7 @@ async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(
         // Opening a store migrates it.
         DbCommand::Migrate => (migrated(store).await?, true),
         DbCommand::Status => (status(store).await?, true),
+        DbCommand::RollbackPlan => (rollback_plan(store), true),
         DbCommand::Backup { path } => (backup(store, path).await?, true),
         DbCommand::Vacuum => (vacuum(store).await?, true),
         DbCommand::Check => {
@@ -66,6 +67,29 @@ async fn migrations(store: &Store) -> Result<String, StoreError> {
     let all = check::migrations(store).await?;
     let last = all.last().map(|(version, name)| format!(", latest {version} ({name})"));
     Ok(format!("{} applied{}", all.len(), last.unwrap_or_default()))
+}
+
+/// How to go back to an older version, down to the first migration after which that reads something else.
+fn rollback_plan(store: &Store) -> String {
+    let address = store.backend().shown();
+    let mut text = format!("The newest migrations of {address}:\n\n");
+    let known = store.backend().known_migrations();
+    let oldest = known.iter().rposition(|(_, _, only_adds)| !only_adds).unwrap_or(0);
+    for (version, name, only_adds) in known[oldest..].iter().rev() {
+        let what = if *only_adds {
+            "only adds; what an older version reads stays as it was"
+        } else {
+            "changes rows"
+        };
+        let _ = writeln!(text, "{version:>4}  {name:16}  {what}");
+    }
+    text + &format!(
+        "\nA version opens the store only if it has all of these. To go back to one that lacks some:\n\n  \
+         1. Stop the service, and keep what is there: adjutant db backup FILE\n  \
+         2. Install the older version.\n  \
+         3. Put the backup that you made before the update in the place of {address}.\n\n\
+         What was written since that backup is in FILE alone.\n"
+    )
 }
 
 async fn status(store: &Store) -> Result<String, StoreError> {
@@ -286,7 +310,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           43 applied, latest 49 (watches)
+        migrations           46 applied, latest 52 (talk)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -330,7 +354,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 43 applied, latest 49 (watches)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 46 applied, latest 52 (talk)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -340,6 +364,24 @@ mod tests {
         let url = format!("sqlite://{}", app.store.file().unwrap().display());
         let refused = Store::open(&url, app.clock.clone()).await.err().unwrap().to_string();
         insta::assert_snapshot!(refused.replace(app.folder.path().to_str().unwrap(), "FOLDER"), @r"the store at FOLDER/adjutant.db was last used by a newer adjutant (migration 9999); install that version or restore a backup made before it");
+    }
+
+    #[tokio::test]
+    async fn the_way_back_is_told_with_what_it_costs() {
+        let app = TestStore::open().await;
+        insta::assert_snapshot!(output(&app, DbCommand::RollbackPlan).await.0, @"
+        The newest migrations of FOLDER/adjutant.db:
+
+          52  talk              changes rows
+
+        A version opens the store only if it has all of these. To go back to one that lacks some:
+
+          1. Stop the service, and keep what is there: adjutant db backup FILE
+          2. Install the older version.
+          3. Put the backup that you made before the update in the place of FOLDER/adjutant.db.
+
+        What was written since that backup is in FILE alone.
+        ");
     }
 
     #[test]

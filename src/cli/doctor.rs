@@ -22,16 +22,56 @@ use adjutant_workflows::trace;
 use adjutant_workflows::trace::text::several;
 use serde::Serialize;
 
-use super::CliError;
+use super::{CliError, next};
 use crate::service;
+
+/// The checks and the codes of their problems, for docs/troubleshooting.md. A code never changes its meaning.
+const CODES: [(&str, &str); 24] = [
+    ("configuration", "A01"),
+    ("secrets", "A02"),
+    ("data", "A03"),
+    ("store", "A04"),
+    ("backup", "A05"),
+    ("clock", "A06"),
+    ("skills", "A07"),
+    ("sandbox", "A08"),
+    ("oauth", "A09"),
+    ("model", "A10"),
+    ("limits", "A11"),
+    ("mail", "A12"),
+    ("calendar", "A13"),
+    ("contacts", "A14"),
+    ("accounts", "A15"),
+    ("connect", "A16"),
+    ("voice", "A17"),
+    ("otlp", "A18"),
+    ("channels", "A19"),
+    ("mcp", "A20"),
+    ("memory", "A21"),
+    ("serve", "A22"),
+    ("notes", "A23"),
+    ("web", "A24"),
+];
 
 /// A finding and the name of its check.
 #[derive(Debug, Serialize)]
 pub(crate) struct Check {
     /// Such as `store` or `channels.telegram`.
     name: String,
+    /// The code of what isn't well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
     #[serde(flatten)]
     finding: Finding,
+}
+
+impl Check {
+    fn new(name: &str, finding: Finding) -> Self {
+        let part = name.split('.').next().unwrap_or_default();
+        let code = CODES.iter().find(|(check, _)| *check == part).map(|(_, code)| *code);
+        let code = code.filter(|_| finding.status != CheckStatus::Ok);
+        Self { name: name.to_owned(), code, finding }
+    }
 }
 
 /// All findings.
@@ -40,7 +80,7 @@ struct Checks(Vec<Check>);
 
 impl Checks {
     fn add(&mut self, name: &str, finding: Finding) {
-        self.0.push(Check { name: name.to_owned(), finding });
+        self.0.push(Check::new(name, finding));
     }
 
     fn add_all(&mut self, name: &str, findings: impl IntoIterator<Item = Finding>) {
@@ -51,10 +91,10 @@ impl Checks {
 /// Runs `adjutant doctor`.
 pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode, CliError> {
     let mut checks = Checks::default();
-    let ending = match config {
+    let (ending, next_step) = match config {
         Ok(config) => {
             check_all(&config, &mut checks).await;
-            ExitCode::FAILURE
+            (ExitCode::FAILURE, next_step(&checks.0, &config))
         }
         Err(error) => {
             let fix = "correct the file and run `adjutant config check`; until then, a running service keeps the last \
@@ -62,10 +102,10 @@ pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> R
             let problems = error.problems.iter().map(ToString::to_string);
             checks.add_all("configuration", problems.map(|problem| Finding::error(problem, fix)));
             // EX_CONFIG of sysexits.h, as in every other command.
-            ExitCode::from(78)
+            (ExitCode::from(78), "Next step: correct the file, then run `adjutant doctor` again.".to_owned())
         }
     };
-    super::out(&if is_json { json(&checks.0)? } else { text(&checks.0) })?;
+    super::out(&if is_json { json(&checks.0)? } else { text(&checks.0) + &next_step + "\n" })?;
     let is_ok = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
     Ok(if is_ok { ExitCode::SUCCESS } else { ending })
 }
@@ -117,6 +157,18 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("serve", machine::serve(config).await);
 }
 
+fn next_step(checks: &[Check], config: &Config) -> String {
+    let is_running =
+        checks.iter().any(|check| check.name == "serve" && check.finding.status == CheckStatus::Ok);
+    if checks.iter().any(|check| check.finding.status == CheckStatus::Error) {
+        "Next step: do what the → under each ✗ says, then run `adjutant doctor` again.".to_owned()
+    } else if is_running && next::missing(config).is_empty() {
+        "Next step: none. Write to your bot.".to_owned()
+    } else {
+        next::step(config)
+    }
+}
+
 async fn check_store(store: &Store, checks: &mut Checks) {
     match parts::store(store).await {
         Ok(findings) => checks.add_all("store", findings),
@@ -150,9 +202,10 @@ pub(super) fn sign(status: CheckStatus) -> char {
 fn text(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Check { name, finding } in checks {
+    for Check { name, code, finding } in checks {
         let sign = sign(finding.status);
-        let _ = writeln!(text, "{sign} {name:width$}  {}", trace::one_line(&finding.reason));
+        let code = code.map_or_else(String::new, |code| format!(" ({code})"));
+        let _ = writeln!(text, "{sign} {name:width$}  {}{code}", trace::one_line(&finding.reason));
         if !finding.fix.is_empty() {
             let _ = writeln!(text, "  {:width$}  → {}", "", trace::one_line(&finding.fix));
         }

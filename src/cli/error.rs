@@ -19,6 +19,9 @@ pub enum CliError {
     /// The configuration has errors; exit status 78.
     #[error("the configuration has errors\n{0}")]
     Config(#[from] ConfigError),
+    /// What the command needs isn't set up; exit status 78.
+    #[error("{0}")]
+    Missing(String),
     /// The command failed; exit status 1.
     #[error("{what}")]
     Failed {
@@ -90,7 +93,7 @@ impl CliError {
         match self {
             Self::Failed { .. } => 1,
             Self::Usage(_) => 2,
-            Self::Config(_) => 78,
+            Self::Config(_) | Self::Missing(_) => 78,
         }
     }
 
@@ -136,8 +139,8 @@ mod tests {
     #[test]
     fn each_kind_has_its_status() {
         let config = CliError::from(ConfigError::one(None, "x"));
-        let status =
-            [CliError::plain("x"), CliError::Usage("x".to_owned()), config].map(|error| error.status());
-        assert_eq!(status, [1, 2, 78]);
+        let missing = CliError::Missing("x".to_owned());
+        let errors = [CliError::plain("x"), CliError::Usage("x".to_owned()), config, missing];
+        assert_eq!(errors.map(|error| error.status()), [1, 2, 78, 78]);
     }
 }

@@ -1,20 +1,21 @@
 //! `adjutant init`: asks for the configuration, tests each answer and writes the file.
 
 mod accounts;
-mod check;
-mod draft;
-mod model;
+pub(super) mod check;
+pub(super) mod draft;
+pub(super) mod found;
+pub(super) mod model;
+mod owner;
 mod script;
 pub(super) mod terminal;
-mod wizard;
+pub(super) mod wizard;
 
 use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
-use adjutant_config::{Env, default_path, find};
+use adjutant_config::{Config, Env, default_path, find};
 use rustix::fs::Access;
 use tempfile::NamedTempFile;
 
@@ -22,10 +23,14 @@ use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
-use super::{CliError, InitArgs, out};
+use super::{CliError, InitArgs, next, out};
 
-/// Runs `adjutant init`.
-pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {
+/// Runs `adjutant init`. Returns the file if the person wants the bot started with it.
+pub(super) async fn run(
+    path: Option<&Path>,
+    env: &Env,
+    args: &InitArgs,
+) -> Result<Option<PathBuf>, CliError> {
     let is_root = rustix::process::geteuid().is_root();
     let path = path.map(Path::to_owned).or_else(|| default_path(env, is_root)).ok_or_else(|| {
         CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
@@ -41,23 +46,63 @@ pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Resu
     }
     check_writable(&path)?;
     let mut draft = Draft::open(&path, env)?;
+    let mut terminal = None;
     if args.asks_nothing() {
         let parts = script::answer(&mut draft, args)?;
         if !args.unchecked {
             check_all(&draft, &parts).await?;
         }
     } else {
-        wizard::ask(&mut draft, &mut Terminal::open()?).await?;
+        wizard::ask(&mut draft, terminal.insert(Terminal::open()?)).await?;
     }
     // Whatever was answered or skipped, a start must be able to read it.
-    match draft.read() {
-        Ok(config) => can_start(&config)?,
-        Err(_) => drop(draft.read_without_secrets()?),
+    let config = can_be_read(&draft)?;
+    save(&path, &draft)?;
+    out(&ending(&path, env, &config))?;
+    let Some(mut terminal) = terminal else { return Ok(None) };
+    // The machine's bot is started by its service manager.
+    let is_machines = path.starts_with(&env.etc);
+    let can_serve = !is_machines && has_channel(&config) && draft.read().is_ok();
+    if !can_serve {
+        return Ok(None);
     }
-    write(&path, &draft.text())
-        .map_err(|error| CliError::failed(format!("can't write {}", path.display()), error))?;
-    out(&ending(&path, env))?;
-    Ok(ExitCode::SUCCESS)
+    terminal.say("")?;
+    // The file is written, whatever the answer.
+    Ok(matches!(terminal.yes("Start the bot now?", true), Ok(true)).then_some(path))
+}
+
+/// At the first start in a terminal, offers a model that is here already, and writes it into a new file.
+pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config, CliError> {
+    if config.path.is_some() || config.data_dir.exists() || !can_ask(env) {
+        return Ok(config);
+    }
+    let found = found::find(env).await;
+    // A chat is its user's own, root's too.
+    let path = default_path(env, false);
+    let Some(path) = path.filter(|path| !found.is_empty() && check_writable(path).is_ok()) else {
+        return Ok(config);
+    };
+    let (mut draft, mut terminal) = (Draft::open(&path, env)?, Terminal::open()?);
+    if !found::offer(&found, &mut draft, &mut terminal)? {
+        return Ok(config);
+    }
+    let findings = terminal.wait(check(&draft, &Part::Model)).await?;
+    out(&shown(&findings))?;
+    if has_problem(&findings) {
+        return Ok(config);
+    }
+    draft.set_text(&["assistant"], "timezone", &wizard::zone(&draft));
+    save(&path, &draft)?;
+    terminal.say(&format!("  Written: {}\n", path.display()))?;
+    Ok(draft.read()?)
+}
+
+/// Fails with the problems of the file, but secrets may be missing here: the service can have others.
+pub(super) fn can_be_read(draft: &Draft) -> Result<Config, CliError> {
+    match draft.read() {
+        Ok(config) => can_start(&config).map(|()| config),
+        Err(_) => Ok(draft.read_without_secrets()?),
+    }
 }
 
 /// Whether there is a terminal that can hide secrets.
@@ -95,35 +140,70 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-/// Writes the file atomically. It keeps its owner, or gets its folder's. Only the owner can read it, and its group if that
-/// could before and others couldn't.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+fn save(path: &Path, draft: &Draft) -> Result<(), CliError> {
+    write(path, &draft.text())
+        .map_err(|error| CliError::failed(format!("can't write {}", path.display()), error))
+}
+
+/// Writes the file atomically.
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
+    prepare(path, text)?.persist(path)?;
+    Ok(())
+}
+
+/// The file's new text beside it, to take its place. It keeps its owner and group, or gets its folder's. Only the owner can
+/// read it, and its group if that could before and others couldn't.
+pub(super) fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
     let folder = or_here(path.parent().unwrap_or(Path::new("")));
     fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    let before = fs::metadata(path).ok();
+    // Not of what a link leads to: whoever can write to the folder could choose the owner by it.
+    let before = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
     let model = before.as_ref().map_or_else(|| fs::metadata(folder), |before| Ok(before.clone()))?;
-    if rustix::process::geteuid().is_root() {
+    let own = file.as_file().metadata()?;
+    let is_new = before.is_none() && !rustix::process::geteuid().is_root();
+    if !is_new && (own.uid(), own.gid()) != (model.uid(), model.gid()) {
         std::os::unix::fs::fchown(file.as_file(), Some(model.uid()), Some(model.gid()))?;
     }
     let mode = before.map(|before| before.mode()).filter(|mode| mode & 0o007 == 0).unwrap_or(0);
     file.as_file().set_permissions(Permissions::from_mode(0o600 | mode & 0o040))?;
     file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    Ok(file)
 }
 
-fn ending(path: &Path, env: &Env) -> String {
+fn has_channel(config: &Config) -> bool {
+    config.channels.values().any(|channel| channel.enabled)
+}
+
+fn ending(path: &Path, env: &Env, config: &Config) -> String {
     let is_found = find(env).and_then(|found| found.canonicalize().ok());
     let option = match is_found == path.canonicalize().ok() {
         true => String::new(),
         false => format!(" --config {}", path.display()),
     };
-    format!(
-        "\nWritten: {}\n\n  adjutant doctor{option}   checks everything\n  \
-         adjutant chat{option}     starts a chat in this terminal\n  \
-         adjutant serve{option}    connects the channels\n",
-        path.display()
-    )
+    let mut text = format!("\nWritten: {}\n", path.display());
+    let missing = next::missing(config);
+    if !missing.is_empty() {
+        text.push_str("\nStill missing, until you run `adjutant init` again:\n");
+    }
+    for (what, until) in missing {
+        text.push_str(&format!("  {what}; until then, {until}\n"));
+    }
+    let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
+    let is_own = own.is_some_and(|own| path.starts_with(own));
+    let install = if is_own { "service install --user" } else { "service install" };
+    let has_channel = has_channel(config);
+    let has_service = has_channel && (is_own || path.starts_with(&env.etc));
+    let commands = [
+        (has_channel, format!("serve{option}"), "connects the bot, until you press Ctrl-C"),
+        (has_service, install.to_owned(), "keeps it running, also after a reboot"),
+        (true, format!("chat{option}"), "starts a chat in this terminal"),
+        (true, format!("doctor{option}"), "checks everything"),
+    ];
+    text.push_str("\nNext step:\n");
+    for (_, command, what) in commands.iter().filter(|(is_possible, ..)| *is_possible) {
+        text.push_str(&format!("  adjutant {command:24}{what}\n"));
+    }
+    text
 }

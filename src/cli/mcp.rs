@@ -38,16 +38,25 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     }
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
     let servers = McpServers::new(&config);
-    servers.load(&store).await?;
-    let done = match &command {
-        Command::List => list(&config, &store, &servers).await,
-        Command::Tools { server } => tools(&servers, server).await,
-        Command::Approve { server, tools, yes } => accept(&store, &servers, server, tools, *yes).await,
-        Command::Probe { .. } | Command::Login { .. } | Command::Logout { .. } => Ok(ExitCode::SUCCESS),
-    };
+    let done = carry_out(&config, &store, &servers, &command).await;
     servers.stop().await;
     store.close().await;
     done
+}
+
+async fn carry_out(
+    config: &Config,
+    store: &Store,
+    servers: &McpServers,
+    command: &Command,
+) -> Result<ExitCode, CliError> {
+    servers.load(store).await?;
+    match command {
+        Command::List => list(config, store, servers).await,
+        Command::Tools { server } => tools(servers, server).await,
+        Command::Approve { server, tools, yes } => accept(store, servers, server, tools, *yes).await,
+        Command::Probe { .. } | Command::Login { .. } | Command::Logout { .. } => Ok(ExitCode::SUCCESS),
+    }
 }
 
 async fn list(config: &Config, store: &Store, servers: &McpServers) -> Result<ExitCode, CliError> {

@@ -7,10 +7,12 @@ mod config;
 mod db;
 mod doctor;
 mod error;
+mod eval;
 mod generate;
 mod init;
 mod mcp;
 mod memory;
+mod next;
 mod oauth;
 mod pair;
 mod plan;
@@ -18,8 +20,10 @@ mod roles;
 mod secrets;
 mod serve;
 mod service;
+mod settings;
 mod skills;
 mod trace;
+mod update;
 mod usage;
 mod web;
 mod workflow;
@@ -34,7 +38,7 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, OAuthCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, EvalArgs, InitArgs, McpCommand, MemoryCommand, OAuthCommand,
     PairCommand, PlanArgs, PlanCommand, RolesCommand, RunArgs, SecretsCommand, ServiceCommand, SkillsCommand,
     TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
@@ -44,10 +48,16 @@ pub use error::CliError;
 pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
+        Command::Chat(args) if args.is_interactive() => {
+            chat::run(init::with_found_model(load()?, env).await?, args).await
+        }
         Command::Chat(args) => chat::run(load()?, args).await,
         Command::Serve => serve::run(load()?, env, logs).await,
         Command::Doctor { json } => doctor::run(load(), json).await,
-        Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
+        Command::Init(args) => match init::run(cli.config.as_deref(), env, &args).await? {
+            Some(path) => serve::run(Config::load(Some(&path), env)?, env, logs).await,
+            None => Ok(ExitCode::SUCCESS),
+        },
         Command::Pair(command) => pair::run(load()?, command).await,
         Command::Memory(command) => memory::run(load()?, command).await,
         Command::Skills(command) => skills::command(&load()?, &command).await,
@@ -60,8 +70,13 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Plan(args) => plan::run(&load()?, &args).await,
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Usage(args) => usage::run(load()?, args).await,
-        Command::Config(ConfigCommand::Check) => config::check(&load()?),
+        Command::Eval(args) => eval::run(&load()?, &args).await,
+        Command::Config(ConfigCommand::Check) => config::check(cli.config.as_deref(), env),
+        Command::Config(ConfigCommand::Set { settings }) => {
+            config::set(cli.config.as_deref(), env, &settings)
+        }
         Command::Db(command) => db::run(load()?, command).await,
+        Command::Update { check } => update::run(&load()?, check).await,
         Command::Web(command) => web::run(load()?, command).await,
         Command::Service(command) => service::run(&command, env),
         Command::Completions { shell } => generate::completions(shell),

@@ -1,10 +1,13 @@
 //! `adjutant serve`: runs every configured channel until it gets a signal to stop.
 
 mod reload;
+mod settings;
 mod watch;
 
-use std::io;
-use std::process::ExitCode;
+use std::io::{self, IsTerminal};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +17,15 @@ use adjutant_engine::gateway::health::Health;
 use adjutant_store::leases;
 use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;
+use reqwest::Url;
 
-use super::CliError;
+use super::{CliError, next, out};
 use crate::heap;
 use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
 use crate::logging::LogFilter;
 use crate::service::{self, Channel, Service};
+use settings::Editor;
 
 /// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,7 +35,10 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     let (mut stops, mut reloads) = listen_for_signals()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
-        return Err(no_channel(&config).into());
+        return Err(CliError::Missing(format!(
+            "no chat platform is connected yet, so there is nothing to serve\n{} `adjutant chat` talks in a terminal.",
+            next::step(&config)
+        )));
     }
     let clock: SharedClock = Arc::new(SystemClock);
     let skill_set = service::load_skills(&config)?;
@@ -43,12 +51,20 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     service.start_store_maintenance(&config);
     service.start_trace_export(&config)?;
     tokio::spawn(heap::trim_regularly());
+    if io::stdout().is_terminal() {
+        out(&next_steps(&config))?;
+    }
     let manager = ServiceManager::default();
     let http = serve_http(http, &service);
-    let page = serve_page(page, &service);
+    let page = serve_page(page, &service, Editor::new(&config, env, &service, &skill_set.skills));
+    let mut is_restart = false;
     let ended = tokio::select! {
         () = stops.next() => {
             tracing::info!("stopping: no new turns, running ones get {} s", PATIENCE.as_secs());
+            Ok(ExitCode::SUCCESS)
+        }
+        () = service.live.restart.notified() => {
+            is_restart = true;
             Ok(ExitCode::SUCCESS)
         }
         () = service.health.wait_until_all_stopped() => Err(all_stopped(&config, &service.health).into()),
@@ -63,9 +79,36 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
         never = watch::report(&service, &manager) => match never {},
         never = reload::reload(&config, env, &mut reloads, (&skill_set, &service.live, logs), &manager) => match never {},
     };
-    manager.stopping();
-    shut_down(service, &mut stops).await?;
-    ended
+    if is_restart {
+        manager.reloading();
+    } else {
+        manager.stopping();
+    }
+    match shut_down(service, &mut stops).await? {
+        true if is_restart => Err(start_again(config.path.as_deref())),
+        _ => ended,
+    }
+}
+
+/// Becomes a new process with the same id, so that a service manager sees none end. Returns only if that fails.
+fn start_again(path: Option<&Path>) -> CliError {
+    let mut words = std::env::args_os();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    let words: Vec<_> = words.collect();
+    match path.filter(|_| !words.iter().any(|word| word == "serve")) {
+        // `adjutant init` has gone on as the service.
+        Some(path) => command.arg("--config").arg(path).arg("serve"),
+        None => command.args(words),
+    };
+    CliError::failed("can't start again", command.exec())
+}
+
+/// What a person who started it at a terminal does next.
+fn next_steps(config: &Config) -> String {
+    let missing = next::missing(config).into_iter();
+    let missing =
+        missing.map(|(what, until)| format!("Missing: {what}; until then, {until}. Run `adjutant init`.\n"));
+    missing.collect::<String>() + "Next step: write to it in a chat. Ctrl-C stops it.\n"
 }
 
 fn listen_for_signals() -> Result<(ShutdownSignals, ReloadSignals), CliError> {
@@ -92,11 +135,11 @@ async fn bind_page(channels: &[Channel]) -> Result<Option<HttpServer>, CliError>
     bound.map(Some).map_err(failed)
 }
 
-async fn serve_page(bound: Option<HttpServer>, service: &Service) -> io::Result<()> {
+async fn serve_page(bound: Option<HttpServer>, service: &Service, editor: Editor) -> io::Result<()> {
     let (Some(bound), Some((page, backend))) = (bound, service.page()) else {
         return std::future::pending().await;
     };
-    let (routes, look) = adjutant_web::router(&page, backend);
+    let (routes, look) = adjutant_web::router(&page, backend, Arc::new(editor));
     tracing::info!("Web page: {}", page.settings().public_url);
     let routes = routes.merge(bound.hook_routes(hooks(service)));
     tokio::select! {
@@ -119,7 +162,7 @@ async fn bind(config: &Config) -> Result<Option<HttpServer>, CliError> {
 
 fn hooks(service: &Service) -> Webhooks {
     let (receivers, watcher) = (service.receivers.clone(), service.watcher.clone());
-    Arc::new(move |to, request| {
+    Arc::new(move |(to, query), request| {
         let receiver = receivers.iter().find(|receiver| receiver.channel == to).cloned();
         let watcher = watcher.clone();
         async move {
@@ -127,11 +170,18 @@ fn hooks(service: &Service) -> Webhooks {
             match (receiver, watch) {
                 (Some(receiver), _) => receiver.webhook(request).await,
                 (None, Some((id, secret))) => watcher.webhook(&id.into(), secret, request).await,
+                (None, None) if to == "graph" => watcher.take_push(validation_token(&query), &request),
                 (None, None) => WebhookResponse::not_found(),
             }
         }
         .boxed()
     })
+}
+
+/// What Microsoft wants back from an address that is to be told something.
+fn validation_token(query: &str) -> Option<String> {
+    let url = Url::parse(&format!("http://localhost/?{query}")).ok()?;
+    url.query_pairs().find(|(name, _)| name == "validationToken").map(|(_, token)| token.into_owned())
 }
 
 fn readiness(service: &Service) -> ReadinessCheck {
@@ -164,23 +214,28 @@ fn readiness(service: &Service) -> ReadinessCheck {
     })
 }
 
-async fn shut_down(service: Service, stops: &mut ShutdownSignals) -> Result<(), CliError> {
-    let result = tokio::select! {
-        result = service.shut_down(PATIENCE) => result,
-        // A second signal means now; the journal has the rest.
-        () = stops.next() => Ok(()),
-    };
-    Ok(result?)
-}
-
-fn no_channel(config: &Config) -> ConfigError {
-    let problem = "no channel is configured; add one under [channels] as config.example.toml shows, or talk with \
-                   `adjutant chat`";
-    ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), problem)
+/// False if a signal came meanwhile: it means now, and for good. The journal has the rest.
+async fn shut_down(service: Service, stops: &mut ShutdownSignals) -> Result<bool, CliError> {
+    tokio::select! {
+        result = service.shut_down(PATIENCE) => Ok(result.map(|()| true)?),
+        () = stops.next() => Ok(false),
+    }
 }
 
 fn all_stopped(config: &Config, health: &Health) -> ConfigError {
     let why: Vec<String> =
         health.errors().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
     ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), why.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_given_back_as_it_was() {
+        let token = |query| validation_token(query);
+        assert_eq!(token("validationToken=a%20b%3A%2B%C3%A9").as_deref(), Some("a b:+é"));
+        assert_eq!((token(""), token("other=1&validation=2")), (None, None));
+    }
 }

@@ -201,15 +201,15 @@ fn number(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Aligns names left and numbers right; the last row is the total.
-fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
+/// Aligns names left and numbers right.
+pub(super) fn table(head: &[&str], rows: &[impl AsRef<[String]>]) -> String {
     let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].width());
+        let cells = rows.iter().map(|row| row.as_ref()[column].width());
         cells.chain([head[column].width()]).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let mut text = String::new();
-    let mut line = |cells: &[&str; N]| {
+    let mut line = |cells: &[&str]| {
         for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             let gap = " ".repeat(width - cell.width());
             let _ = if column == 0 { write!(text, "{cell}{gap}") } else { write!(text, "  {gap}{cell}") };
@@ -218,7 +218,7 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
     };
     line(head);
     for row in rows {
-        line(&row.each_ref().map(String::as_str));
+        line(&row.as_ref().iter().map(String::as_str).collect::<Vec<_>>());
     }
     text
 }

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use adjutant_config::{Config, ConfigError};
+use adjutant_config::Config;
 use adjutant_store::people::Person;
-use adjutant_store::{Store, StoreError, known, people, web};
+use adjutant_store::{Store, StoreError, instances, known, people, web};
 use adjutant_types::clock::{SystemClock, utc};
 
 use super::{CliError, WebCommand, out};
@@ -15,8 +15,8 @@ use crate::service;
 pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
     let page = config.page().map(|(_, url)| url.to_owned());
     let Some(page) = page else {
-        let problem = "there is no web page; add [channels.web] as config.example.toml shows, and restart `adjutant serve`";
-        return Err(ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), problem).into());
+        let problem = "the web page is off\nNext step: add the line [channels.web] to the configuration and restart `adjutant serve`.";
+        return Err(CliError::Missing(problem.to_owned()));
     };
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
     let result = match command {
@@ -34,6 +34,11 @@ async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, C
         None => people::person(store, "console", "local", "you").await?,
         Some(who) => only(store, who).await?,
     };
+    if instances::living(store).await?.is_empty() {
+        return Err(CliError::plain(
+            "`adjutant serve` isn't running, so there is no page yet; start it first",
+        ));
+    }
     let code = web::offer(store, &person.id).await?;
     Ok(format!("{page}/login#{code}\n"))
 }

@@ -58,21 +58,27 @@ impl Channel {
 
 /// Sets up the configured channels; they connect when the service starts.
 pub fn connect(config: &Config) -> Result<Vec<Channel>, StartError> {
+    connect_each(config).into_iter().collect()
+}
+
+pub(super) fn connect_each(config: &Config) -> Vec<Result<Channel, StartError>> {
     let enabled = config.channels.iter().filter(|(_, channel)| channel.enabled);
     // Each loads the system's certificates, which takes longer than anything else at start-up.
     std::thread::scope(|scope| {
-        let started = enabled.map(|(name, channel)| (name, scope.spawn(|| connect_one(name, channel))));
+        let assistant = &config.assistant.name;
+        let started =
+            enabled.map(|(name, channel)| (name, scope.spawn(move || connect_one(name, channel, assistant))));
         let started: Vec<_> = started.collect();
         let done = started.into_iter().map(|(name, channel)| {
             let panicked =
                 |_| StartError::Channel { name: name.clone(), why: "the setup panicked".to_owned() };
-            channel.join().map_err(panicked)?
+            channel.join().unwrap_or_else(|panic| Err(panicked(panic)))
         });
         done.collect()
     })
 }
 
-fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError> {
+fn connect_one(name: &str, config: &ChannelConfig, assistant: &str) -> Result<Channel, StartError> {
     let (channel, api_url) = (name.to_owned(), config.api_url.clone());
     let refused = |why: String| StartError::Channel { name: name.to_owned(), why };
     match &config.platform {
@@ -101,9 +107,11 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
             let slack = adjutant_slack::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(slack), config))
         }
-        Platform::Web { listen, public_url } => {
+        Platform::Web { listen, public_url, push_hosts } => {
+            let (public_url, push_hosts, assistant) =
+                (public_url.clone(), push_hosts.clone(), assistant.to_owned());
             let settings =
-                adjutant_web::Settings { channel, listen: *listen, public_url: public_url.clone() };
+                adjutant_web::Settings { channel, listen: *listen, public_url, push_hosts, assistant };
             let page = Arc::new(Web::new(settings));
             let allow = config.allow.clone();
             let (port, connection) = (page.clone(), page.clone());

@@ -8,6 +8,7 @@ use adjutant_config::reload::Reloadable;
 use adjutant_config::{ChannelConfig, Config, Endpoint, Settings};
 use adjutant_models::price::SharedPrice;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
 
 use super::models::{endpoints, price_of, unpriced};
 
@@ -19,6 +20,8 @@ pub struct LiveConfig {
     prices: Vec<SharedPrice>,
     /// Whether the last backup failed.
     pub(super) backup_failed: Arc<AtomicBool>,
+    /// An owner asked for a restart.
+    pub restart: Notify,
     state: Mutex<State>,
 }
 
@@ -38,13 +41,18 @@ impl LiveConfig {
     ) -> Arc<Self> {
         warn_of_unpriced(config);
         let settings = Arc::new(Reloadable::new(settings(config, allow)));
-        let (backup_failed, state) = (Arc::default(), Mutex::default());
-        Arc::new(Self { initial: config.clone(), settings, prices, backup_failed, state })
+        let (backup_failed, restart, state) = (Arc::default(), Notify::new(), Mutex::default());
+        Arc::new(Self { initial: config.clone(), settings, prices, backup_failed, restart, state })
     }
 
     /// The configuration at start-up.
     pub(super) fn initial(&self) -> &Config {
         &self.initial
+    }
+
+    /// What of a configuration needs a restart, by its names there.
+    pub fn needs_restart(&self, config: &Config) -> Vec<String> {
+        need_restart(&self.initial, config)
     }
 
     /// Applies what may change at run time. A running turn keeps the settings it started with. Returns the names of the
@@ -57,7 +65,7 @@ impl LiveConfig {
                 ids.clone_from(&channel.allow);
             }
         }
-        let need_restart = need_restart(&self.initial, config);
+        let need_restart = self.needs_restart(config);
         warn_of_unpriced(config);
         self.settings.replace(settings(config, allow));
         if !need_restart.iter().any(|name| name == MODEL) {
@@ -110,6 +118,7 @@ fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
         allow,
         mail_address: config.mail.as_ref().map(|mail| mail.from.clone()),
         page: config.page().map(|(_, url)| url.to_owned()),
+        folders: config.watched_folders.clone(),
     }
 }
 

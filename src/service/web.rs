@@ -4,11 +4,14 @@ mod accounts;
 mod backend;
 mod connect;
 mod details;
+mod notify;
 mod now;
 mod origins;
 mod plans;
 mod repeat;
+mod rooms;
 mod runs;
+mod search;
 mod system;
 mod tables;
 mod uploads;
@@ -26,17 +29,19 @@ use adjutant_engine::conversation::Conversations;
 use adjutant_engine::conversation::access::Access;
 use adjutant_engine::gateway::health::Health;
 use adjutant_engine::gateway::receiver::ChannelReceiver;
+use adjutant_skills::handlers::HttpClient;
 use adjutant_skills::handlers::mcp::McpServers;
 use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
 use adjutant_types::{PersonId, TurnId};
 use adjutant_web::views::{Entry, Timeline, Viewer};
-use adjutant_web::{Backend, Unavailable, Web};
+use adjutant_web::{Backend, Settings, Unavailable, Web};
 use chrono_tz::Tz;
 use futures::future::try_join_all;
 use futures::try_join;
 
 use super::{LiveConfig, Service};
 use view::ViewerContext;
+pub(crate) use view::moment;
 
 /// How many turns a page of a conversation has.
 const TURNS: i64 = 25;
@@ -44,6 +49,8 @@ const TURNS: i64 = 25;
 const SIDE_BY_SIDE: usize = 2;
 /// How many messages outside of turns it has.
 const ALONE: i64 = 100;
+/// The command that asks for a link to this page.
+const WEB: &str = "/web";
 /// How many people an owner's list has.
 const PEOPLE: i64 = 200;
 /// How many rows of trees a page has, and how many the page of one request.
@@ -60,13 +67,17 @@ pub(super) struct WebBackend {
     health: Arc<Health>,
     live: Arc<LiveConfig>,
     mcp: Arc<McpServers>,
+    public_url: String,
+    push_hosts: Vec<String>,
+    http: HttpClient,
+    room_names: rooms::RoomNames,
 }
 
 impl Service {
     /// The web page, if one is configured, connected to this service.
     pub fn page(&self) -> Option<(Arc<Web>, Arc<dyn Backend>)> {
         let page = self.page.clone()?;
-        let channel = page.settings().channel.clone();
+        let Settings { channel, public_url, push_hosts, .. } = page.settings().clone();
         let pages = WebBackend {
             store: self.store.clone(),
             receivers: self.receivers.clone(),
@@ -76,6 +87,10 @@ impl Service {
             health: self.health.clone(),
             live: self.live.clone(),
             mcp: self.mcp.clone(),
+            public_url,
+            push_hosts,
+            http: HttpClient::new(),
+            room_names: rooms::no_names(),
         };
         let backend: Arc<dyn Backend> = Arc::new(pages);
         page.connect(backend.clone());
@@ -111,13 +126,18 @@ impl WebBackend {
     }
 
     async fn view(&self, viewer: &Viewer) -> Result<ViewerContext<'_>, StoreError> {
-        let zone = self.zone(viewer).await?;
-        Ok(ViewerContext {
+        Ok(self.view_of(viewer.person.as_str().into(), self.zone(viewer).await?))
+    }
+
+    fn view_of(&self, viewer: PersonId, zone: Tz) -> ViewerContext<'_> {
+        ViewerContext {
             store: &self.store,
             zone,
-            viewer: viewer.person.as_str().into(),
+            viewer,
             page: &self.channel,
-        })
+            assistant: &self.live.initial().assistant.name,
+            mail: &self.conversations.services().outgoing,
+        }
     }
 
     /// The turn, if the viewer may see it.
@@ -138,10 +158,12 @@ impl WebBackend {
         viewer: &Viewer,
         person: &PersonId,
         before: Option<i64>,
+        channel: &str,
     ) -> Result<Timeline, StoreError> {
         let view = self.view(viewer).await?;
         let store = &self.store;
-        let mut found = timeline::turns(store, person, before.unwrap_or(i64::MAX), TURNS + 1).await?;
+        let mut found =
+            timeline::turns(store, person, (before.unwrap_or(i64::MAX), channel), TURNS + 1).await?;
         let more = usize::try_from(TURNS).is_ok_and(|max| found.len() > max);
         found.truncate(usize::try_from(TURNS).unwrap_or(usize::MAX));
         let from = if more { found.last().map_or(0, |(_, _, began)| *began) } else { 0 };
@@ -159,9 +181,12 @@ impl WebBackend {
                 entries.push((*began, Entry::Turn(turn)));
             }
         }
-        let messages = timeline::said_alone(store, person, from, to, ALONE);
-        let replies = timeline::replies_alone(store, person, from, to, ALONE);
-        let (messages, replies) = try_join!(messages, replies)?;
+        let messages = timeline::said_alone(store, person, (from, to, channel), ALONE);
+        let replies = timeline::replies_alone(store, person, (from, to, channel), ALONE);
+        let (mut messages, mut replies) = try_join!(messages, replies)?;
+        // Whoever reads this is signed in, so the links to this page say nothing.
+        messages.retain(|row| row.channel == self.channel || row.text.trim() != WEB);
+        replies.retain(|row| row.channel == self.channel || !view::is_login(&row.text));
         entries.extend(
             messages.into_iter().map(|row| (row.received_at, Entry::Said(Box::new(view.message(row))))),
         );
@@ -173,7 +198,16 @@ impl WebBackend {
             name: people::person_by_id(store, person).await?.name,
             entries: entries.into_iter().map(|(_, entry)| entry).collect(),
             older: more.then(|| found.last().map(|(seq, _, _)| *seq)).flatten(),
+            channels: self.receivers.iter().map(|receiver| receiver.channel.clone()).collect(),
+            channel: channel.to_owned(),
+            speech: self.speech(),
         })
+    }
+
+    /// The longest voice note that is transcribed, in seconds.
+    fn speech(&self) -> Option<u64> {
+        let voice = &self.live.initial().voice;
+        (!voice.transcribe.is_empty()).then_some(voice.max_length.as_secs())
     }
 
     async fn find_viewer(&self, secret: &str) -> Result<Option<Viewer>, StoreError> {
@@ -188,6 +222,7 @@ impl WebBackend {
         Ok(Some(Viewer {
             person: person.id.to_string(),
             name: person.name,
+            assistant: self.live.initial().assistant.name.clone(),
             is_owner,
             session: session.id,
             zone: None,

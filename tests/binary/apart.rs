@@ -198,7 +198,7 @@ fn a_refusal_says_what_to_permit() {
     );
     chat.finish_well();
     let doctor = home.run(&["doctor"]).stdout;
-    assert!(doctor.contains("have no network and see their own folders alone: lab.go"), "{doctor}");
+    assert!(doctor.contains("have no network and see only their own folders: lab.go"), "{doctor}");
 }
 
 #[test]

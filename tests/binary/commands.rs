@@ -30,6 +30,7 @@ fn without_a_file_the_defaults_apply() {
     data    HOME/.local/share/adjutant
     store   sqlite://HOME/.local/share/adjutant/adjutant.db
     model   basic mode
+    Next step: `adjutant init` adds a chat platform: Telegram, Discord or Slack.
     ");
 }
 

@@ -29,7 +29,9 @@ fn without_a_configuration_there_are_no_problems() {
     let ended = Home::new().run(&["doctor"]);
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
     assert!(ended.stdout.contains("✓ configuration  no file; using the defaults\n"), "{ended:?}");
-    assert!(ended.stdout.ends_with("\nNo problems.\n"), "{ended:?}");
+    let next =
+        "\nNo problems.\nNext step: `adjutant init` adds a chat platform: Telegram, Discord or Slack.\n";
+    assert!(ended.stdout.ends_with(next), "{ended:?}");
 }
 
 #[test]
@@ -54,6 +56,8 @@ fn each_part_is_checked_on_its_own() {
     assert!(has(&ended, "serve", "warning", "the service is not running"), "{ended:?}");
     assert!(has(&ended, "store", "ok", ""), "{ended:?}");
     assert!(!ended.stdout.contains(wrong) && !ended.stdout.contains("sk-secret"), "{ended:?}");
+    let next = "Next step: do what the → under each ✗ says, then run `adjutant doctor` again.\n";
+    assert!(home.run(&["doctor"]).stdout.ends_with(next));
     home.write("config.toml", &config(telegram.token()));
     let ended = home.run(&["doctor", "--json"]);
     assert!(has(&ended, "channels.telegram", "ok", "logged in as @"), "{ended:?}");
@@ -180,7 +184,7 @@ fn what_skills_need_is_tried() {
     let sound = SKILLS.split("[[skill]]").take(2).collect::<Vec<_>>().join("[[skill]]");
     home.write("lab/lab.toml", &sound);
     let ended = home.run(&["doctor"]);
-    assert!(ended.stdout.ends_with("\nNo problems.\n"), "{ended:?}");
+    assert!(ended.stdout.contains("\nNo problems.\nNext step: "), "{ended:?}");
 }
 
 #[test]

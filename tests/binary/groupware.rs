@@ -65,8 +65,8 @@ fn a_mail_to_a_colleague_goes_out_and_is_kept() {
     assert!(found["text"].as_str().unwrap().contains("Alice Adams — Colleague note"), "{found}");
     chat.finish_well();
     let ended = home.run(&["doctor"]);
-    assert!(ended.stdout.contains("✓ mail           mails can be sent"), "{ended:?}");
-    assert!(ended.stdout.contains("✓ mail           mails can be read"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ mail           email can be sent"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ mail           email can be read"), "{ended:?}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn a_file_that_ends_the_process_twice_is_set_aside() {
     let mut chat = home.chat();
     let told = chat.reply("a")["text"].as_str().unwrap().to_owned();
     assert!(
-        told.contains("“note.txt” can't be read: it made me crash twice, so I don't open it any more"),
+        told.contains("“note.txt” can't be read: it made me crash twice, so I don't open it anymore"),
         "{told}"
     );
     chat.finish_well();

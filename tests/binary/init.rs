@@ -45,9 +45,13 @@ fn with_defaults_nothing_is_asked_and_it_works() {
 
 Written: config.toml
 
-  adjutant doctor   checks everything
-  adjutant chat     starts a chat in this terminal
-  adjutant serve    connects the channels
+Still missing, until you run `adjutant init` again:
+  a chat platform: Telegram, Discord or Slack; until then, it talks only in a terminal
+  a language model; until then, it understands only simple sentences (basic mode)
+
+Next step:
+  adjutant chat                    starts a chat in this terminal
+  adjutant doctor                  checks everything
 ");
     insta::assert_snapshot!(read(&home), @r#"
 # Written by `adjutant init`. If you run it again, it keeps your changes.
@@ -177,6 +181,7 @@ fn bad_options_are_reported() {
         run(&["--model", "openai/gpt-5-mini"]),
         run(&["--model", "opnai/gpt-5-mini"]),
         run(&["--owner", "ada"]),
+        run(&["--channel", "telegram"]),
     ];
     insta::assert_snapshot!(answers.join("\n"), @r#"
 Some(2) adjutant: slack has several tokens; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
@@ -185,6 +190,7 @@ Some(78) config.toml:5: assistant.timezone: unknown time zone "Europe/Berlim"; d
 Some(78) config.toml:7: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
 Some(78) config.toml:8: model.provider: unknown provider "opnai"; did you mean `openai`?
 Some(2) adjutant: --owner "ada" must be CHANNEL:USER-ID
+Some(2) adjutant: --channel telegram needs its bot's token: add --token-env NAME, or --token-file with a path
 "#);
     let ended = home.run(&[
         "init",
@@ -257,14 +263,14 @@ impl Fakes {
         terminal.answer("Connect Slack?", "y");
         terminal.answer("The bot's token", slack::BOT_TOKEN);
         terminal.answer("The app's token", slack::APP_TOKEN);
-        terminal.answer("Owner's user id", "U0ADA, U0BOB");
+        terminal.answer("Waiting three minutes", "U0ADA, U0BOB");
         terminal.answer("Connect Telegram?", "yes");
         terminal.answer("The bot's token", WRONG);
         terminal.expect("✗ Telegram rejects the token");
         terminal.answer("Number", "");
         terminal.answer("The bot's token", &format!(" {} ", self.telegram.token()));
         terminal.expect("✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot");
-        terminal.answer("Owner's user id", "1000");
+        terminal.answer("Waiting three minutes", "1000");
         terminal.answer("Number [3]", "");
         terminal.answer("Model", "fake");
         terminal.expect("✓ openai fake answered");
@@ -274,13 +280,11 @@ impl Fakes {
         );
         terminal.answer("Number", "1");
         terminal.answer("Time zone [Europe/Berlim]", "Europe/Berlin");
-        for what in ["mail", "calendar", "contacts"] {
-            terminal.answer(&format!("Connect a {what} account?"), "");
-        }
-        terminal.answer("Let people connect their own accounts? y/n [n]", "");
-        terminal.answer("Remember such facts? y/n [n]", "y");
-        terminal.answer("Compare them by meaning? y/n [n]", "y");
+        terminal.answer("Connect any of them now? [y/N]", "");
+        terminal.answer("Remember such facts? [y/N]", "y");
+        terminal.answer("Compare them by meaning? [y/N]", "y");
         terminal.expect("Written: ");
+        terminal.answer("Start the bot now? [Y/n]", "n");
         assert_eq!(terminal.end(), Some(0));
     }
 }
@@ -347,14 +351,12 @@ fn enter_at_every_question_changes_nothing() {
         "Number [3]",
         "Model [fake]",
         "Time zone [Europe/Berlin]",
-        "Connect a mail account?",
-        "Connect a calendar account?",
-        "Connect a contacts account?",
-        "Let people connect their own accounts? y/n [n]",
-        "Remember such facts? y/n [y]",
+        "Connect any of them now? [y/N]",
+        "Remember such facts? [Y/n]",
     ] {
         terminal.answer(question, "");
     }
+    terminal.answer("Start the bot now?", "n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
     assert_eq!(read(&fakes.home), before);
 }
@@ -362,12 +364,12 @@ fn enter_at_every_question_changes_nothing() {
 #[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn assert_screen(screen: &str) {
     insta::assert_snapshot!(screen, @r#"
-~/config.toml will be changed after the last question.
-Secrets go into that file, which only its owner can read. To keep a secret elsewhere,
-answer env:NAME, file:PATH or credential:NAME.
-Enter takes the value in [brackets]; Ctrl-C quits without writing.
+Hello! This sets up your assistant: a chat platform, a language model, your accounts. It takes about three minutes.
+Enter takes the answer in [brackets], or the one in capitals. Ctrl-C quits without writing.
+After the last question, ~/config.toml is changed. Only its owner can read it, so you can keep secrets in it.
+To keep a secret elsewhere, answer env:NAME, file:PATH or credential:NAME.
 
-Connect Discord? y/n [y]:
+Connect Discord? [Y/n]:
 
   1. Create an application: https://discord.com/developers/applications
   2. Under “Bot”, switch on “Message Content Intent”.
@@ -380,15 +382,18 @@ The bot's token: *****************************
   1  Answer again
   2  Test again
   3  Keep it anyway
-  4  Undo
+  4  Skip it
 Number [1]: 9
   Please type a number from 1 to 4.
 Number [1]: 3
-  Your user id there: switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”.
-Owner's user id (Enter: none):
-  Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.
 
-Connect Slack? y/n [y]: y
+  Whom should it obey? Write anything to your bot now, in private.
+  Or type your user id (switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”). Enter skips this.
+  Waiting three minutes for your message…
+Owner's user id (Enter: none):
+  No owner yet, so nobody can let people in or use your accounts there.
+
+Connect Slack? [Y/n]: y
 
   1. Create the app with this link, which fills everything in:
 https://api.slack.com/apps?new_app=1&manifest_json=...
@@ -400,10 +405,13 @@ The bot's token: ******************************
   2. Add the scope connections:write to it and copy it: xapp-...
 The app's token: ***************************************
   ✓ logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel
-  Your user id there: in your profile, under the three dots, “Copy member ID”.
-Owner's user id (Enter: none): U0ADA, U0BOB
 
-Connect Telegram? y/n [y]: yes
+  Whom should it obey? Write anything to your bot now, in private.
+  Or type your user id (in your profile, under the three dots, “Copy member ID”). Enter skips this.
+  Waiting three minutes for your message…
+U0ADA, U0BOB
+
+Connect Telegram? [Y/n]: yes
 
   1. Send /newbot to @BotFather, https://t.me/BotFather
   2. Copy the token that it gives you.
@@ -413,21 +421,24 @@ The bot's token: **********************************************
   1  Answer again
   2  Test again
   3  Keep it anyway
-  4  Undo
+  4  Skip it
 Number [1]:
 The bot's token [Enter: keep it]: *************************************************
   ✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot
-  Your user id there: ask @userinfobot, https://t.me/userinfobot.
-Owner's user id (Enter: none): 1000
 
-Language model:
+  Whom should it obey? Write anything to your bot now, in private.
+  Or type your user id (ask @userinfobot, https://t.me/userinfobot). Enter skips this.
+  Waiting three minutes for your message…
+1000
+
+Language model. It lets you write as you talk. Without one, only simple sentences are understood.
   1  openrouter   models from many companies; key: https://openrouter.ai/keys
   2  anthropic    key: https://console.anthropic.com/settings/keys
   3  openai       key: https://platform.openai.com/api-keys
   4  gemini       key: https://aistudio.google.com/apikey
-  5  ollama       runs on this machine; no key
+  5  ollama       free, on this machine; first: ollama pull qwen3:8b
   6  another provider
-  7  none         basic mode: simple requests in fixed words; no network, no key
+  7  none         basic mode: free, but it understands only simple sentences
 Number [3]:
 Model [gpt-5-mini]: fake
   ✓ openai fake answered in ... ms
@@ -437,30 +448,29 @@ Time zone [UTC]: Europe/Berlim
   1  Answer again
   2  Test again
   3  Keep it anyway
-  4  Undo
+  4  Skip it
 Number [1]: 1
 Time zone [Europe/Berlim]: Europe/Berlin
 
-Accounts. Without a mail account, mail is written to files; calendar and contacts can live in our own store.
-Connect a mail account? y/n [n]:
-Connect a calendar account? y/n [n]:
-Connect a contacts account? y/n [n]:
+Email, calendar and contacts. Without them, the assistant keeps its own calendar and contacts, and saves emails as files.
+Connect any of them now? [y/N]:
+  You can do that later: run `adjutant init` again.
 
-With /connect in a chat, people log in to their own mail and calendar. Nobody else can see it.
-Let people connect their own accounts? y/n [n]:
-
-The assistant can learn facts from what people write, with one short model call for every ten messages.
-Remember such facts? y/n [n]: y
+The assistant can learn from what people write, with one short model call for every ten messages.
+Remember such facts? [y/N]: y
 
 Memories are found by their words. Ollama on this machine can compare them by meaning, too, with a small model:
 `ollama pull nomic-embed-text`.
-Compare them by meaning? y/n [n]: y
+Compare them by meaning? [y/N]: y
 
 Written: ~/config.toml
 
-  adjutant doctor   checks everything
-  adjutant chat     starts a chat in this terminal
-  adjutant serve    connects the channels
+Next step:
+  adjutant serve                   connects the bot, until you press Ctrl-C
+  adjutant chat                    starts a chat in this terminal
+  adjutant doctor                  checks everything
+
+Start the bot now? [Y/n]: n
 "#);
 }
 
@@ -479,21 +489,21 @@ fn an_unwanted_channel_is_switched_off_and_the_previous_providers_keys_are_remov
     for is_wanted in [true, false] {
         let mut terminal = Terminal::start(&home, "init");
         if is_wanted {
-            terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "");
+            terminal.answer("Connect Telegram ([channels.work])? [Y/n]", "");
             terminal.answer("The bot's token [Enter: keep it]", "");
             terminal.expect("✓ logged in as @Adjutant_Bot");
             terminal.answer("Owner's user id (-: none) [1000]", "-");
         } else {
-            terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "n");
+            terminal.answer("Connect Telegram ([channels.work])? [Y/n]", "n");
             terminal.expect("Its settings are kept");
         }
-        terminal.answer("Connect Discord? y/n [n]", "");
+        terminal.answer("Connect Discord? [y/N]", "");
         terminal.answer("Connect Slack?", "");
         terminal.answer("Number", "7");
-        for question in
-            ["Time zone", "Connect a mail", "Connect a calendar", "Connect a contacts", "Let people"]
-        {
-            terminal.answer(question, "");
+        terminal.answer("Time zone", "");
+        terminal.answer("Connect any of them now?", "");
+        if is_wanted {
+            terminal.answer("Start the bot now?", "n");
         }
         assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
         assert_checked(&home);
@@ -522,12 +532,13 @@ fn ctrl_c_at_any_question_writes_nothing() {
     let questions = [
         ("Connect Telegram?", "y"),
         ("The bot's token", telegram.token()),
-        ("Owner's user id", "1"),
+        ("Waiting three minutes", "1"),
         ("Connect Discord?", ""),
         ("Connect Slack?", ""),
         ("Number [7]", ""),
         ("Time zone", "UTC"),
-        ("Connect a mail account?", ""),
+        ("Connect any of them now?", "y"),
+        ("Connect an email account?", ""),
         ("Connect a calendar account?", ""),
         ("Connect a contacts account?", ""),
         ("Let people connect their own accounts?", ""),
@@ -553,12 +564,12 @@ fn a_test_can_be_stopped_and_secrets_can_be_elsewhere() {
     let home = Home::with_config(&config);
     home.write("discord.token", "x");
     let mut terminal = Terminal::start(&home, "init");
+    terminal.answer("Connect Telegram? [Y/n]", "n");
     terminal.answer("Connect Discord?", "y");
     terminal.answer("The bot's token", "env:NO_SUCH_TOKEN");
     terminal.expect("✗ channels.discord.token: the environment variable \"NO_SUCH_TOKEN\" is unset");
     terminal.answer("Number", "4");
     terminal.answer("Connect Slack?", "");
-    terminal.answer("Connect Telegram?", "");
     terminal.answer("Number [3]", "");
     terminal.answer("Model", "slow");
     terminal.expect("… testing");
@@ -570,11 +581,12 @@ fn a_test_can_be_stopped_and_secrets_can_be_elsewhere() {
 /// Answers the questions before the accounts.
 fn until_accounts(home: &Home) -> Terminal {
     let mut terminal = Terminal::start(home, "init --config config.toml");
-    for platform in ["Discord", "Slack", "Telegram"] {
-        terminal.answer(&format!("Connect {platform}?"), "");
+    for platform in ["Telegram", "Discord", "Slack"] {
+        terminal.answer(&format!("Connect {platform}?"), "n");
     }
     terminal.answer("Number [7]", "");
     terminal.answer("Time zone", "");
+    terminal.answer("Connect any of them now?", "y");
     terminal
 }
 
@@ -585,7 +597,7 @@ fn a_mail_account_is_tested_before_it_is_written() {
     let home =
         Home::with_config(&format!("[mail.smtp]\nca_file = \"{ca}\"\n[mail.imap]\nca_file = \"{ca}\"\n"));
     let mut terminal = until_accounts(&home);
-    terminal.answer("Connect a mail account?", "y");
+    terminal.answer("Connect an email account?", "y");
     terminal.answer("Sender", "Alice Adams <alice@example.test>");
     let smtp = format!("localhost:{}", mail.submissions);
     terminal.answer("Outgoing server (SMTP), HOST or HOST:PORT [smtp.example.test]", &smtp);
@@ -603,8 +615,8 @@ fn a_mail_account_is_tested_before_it_is_written() {
     terminal.answer("Incoming server", "");
     terminal.answer("User name", "");
     terminal.answer("Password [Enter: keep it]", "alice-secret");
-    terminal.expect("✓ mails can be sent");
-    terminal.expect("✓ mails can be read");
+    terminal.expect("✓ email can be sent");
+    terminal.expect("✓ email can be read");
     terminal.answer("Connect a calendar account?", "n");
     terminal.answer("Connect a contacts account?", "n");
     terminal.answer("Let people connect their own accounts?", "n");
@@ -621,7 +633,7 @@ fn calendar_and_contacts_are_tested_before_they_are_written() {
     dav.collection("me", "init-people", Kind::AddressBook).unwrap();
     let home = Home::new();
     let mut terminal = until_accounts(&home);
-    terminal.answer("Connect a mail account?", "n");
+    terminal.answer("Connect an email account?", "n");
     terminal.answer("Connect a calendar account?", "y");
     terminal.answer("Server address", &dav.url());
     terminal.answer("User name", "me");
@@ -648,22 +660,22 @@ fn an_application_is_asked_about_before_it_is_written() {
     let urls = format!("auth_url = \"{0}/authorize\"\ntoken_url = \"{0}/token\"\n", cloud.origin());
     let home = Home::with_config(&format!("[connect.google]\n{urls}"));
     let mut terminal = until_accounts(&home);
-    for what in ["mail", "calendar", "contacts"] {
-        terminal.answer(&format!("Connect a {what} account?"), "");
+    for what in ["an email", "a calendar", "a contacts"] {
+        terminal.answer(&format!("Connect {what} account?"), "");
     }
-    terminal.answer("Let people connect their own accounts? y/n [y]", "");
-    terminal.answer("Accounts of Google? y/n [y]", "");
+    terminal.answer("Let people connect their own accounts? [Y/n]", "");
+    terminal.answer("Accounts of Google? [Y/n]", "");
     terminal.answer("Client id", "somebody-else");
     terminal.answer("Client secret [Enter: none]", SECRET);
-    terminal.answer("Is it internal, for your own Workspace only? y/n [n]", "y");
-    terminal.answer("Accounts of Microsoft 365 and Outlook.com? y/n [n]", "");
+    terminal.answer("Is it internal, for your own Workspace only? [y/N]", "y");
+    terminal.answer("Accounts of Microsoft 365 and Outlook.com? [y/N]", "");
     terminal.expect("✗ the provider refuses the application: HTTP 4");
     terminal.answer("Number", "1");
-    terminal.answer("Accounts of Google? y/n [y]", "");
+    terminal.answer("Accounts of Google? [Y/n]", "");
     terminal.answer("Client id [somebody-else]", CLIENT);
     terminal.answer("Client secret [Enter: keep it]", "");
-    terminal.answer("Is it internal, for your own Workspace only? y/n [y]", "");
-    terminal.answer("Accounts of Microsoft 365 and Outlook.com? y/n [n]", "");
+    terminal.answer("Is it internal, for your own Workspace only? [Y/n]", "");
+    terminal.answer("Accounts of Microsoft 365 and Outlook.com? [y/N]", "");
     terminal.expect("✓ the provider knows the application");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
     let text = read(&home);

@@ -86,11 +86,11 @@ fn what_is_called_off_is_told_once() {
         let done = said(&program.say("m2", &format!("calendar.delete_event {one}")));
         let told = match point {
             "skill-worked" => "Told the people invited by email",
-            _ => "Told bob@example.test by email that it's cancelled",
+            _ => "Told bob@example.test by email that it's canceled",
         };
         assert_eq!(done, format!("Deleted “{title}” on Mon 11 Mar 2030, 15:00\n{told}"), "{point}");
         insta::allow_duplicates! {
-            insta::assert_debug_snapshot!(received(server, "bob", &format!("Cancelled: {title}"), 1), @r#"
+            insta::assert_debug_snapshot!(received(server, "bob", &format!("Canceled: {title}"), 1), @r#"
 [
     "METHOD:CANCEL DTSTART;TZID=Europe/Berlin:20300311T150000 RECURRENCE-ID;TZID=Europe/Berlin:20300311T150000 STATUS:CANCELLED",
 ]
@@ -154,10 +154,10 @@ fn who_is_invited_no_more_is_told_and_a_reminder_that_no_app_shows_is_refused() 
     let told = change("m3", json!({"attendees": ["carol@example.test"]}));
     insta::assert_snapshot!(told, @r"
     Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00
-    Told bob@example.test by email that it's cancelled
+    Told bob@example.test by email that it's canceled
     Invited carol@example.test by email
     ");
-    insta::assert_debug_snapshot!(received(server, "bob", "Cancelled: Fewer", 1), @r#"
+    insta::assert_debug_snapshot!(received(server, "bob", "Canceled: Fewer", 1), @r#"
 [
     "METHOD:CANCEL DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY STATUS:CANCELLED",
 ]

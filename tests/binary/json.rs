@@ -268,7 +268,7 @@ fn a_parked_turn_goes_on_at_the_word() {
     let mut chat = home.chat();
     let parked = chat.say("m1", "add a task to buy milk, and add a task to buy bread");
     let labels: Vec<&Value> = parked["buttons"].as_array().unwrap().iter().map(|it| &it["label"]).collect();
-    assert_eq!(labels, ["Continue", "Summarise", "Stop"]);
+    assert_eq!(labels, ["Continue", "Summarize", "Stop"]);
     assert_eq!(home.tasks().len(), 1);
     chat.say("m2", "what is overdue?");
     let end = chat.press("p1", &button(&parked, "Continue"));

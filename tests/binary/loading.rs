@@ -57,6 +57,19 @@ fn config_check_finds_what_a_start_finds_all_at_once() {
 }
 
 #[test]
+fn config_check_goes_on_behind_what_cannot_be_read() {
+    let home = Home::with_config(
+        "[approval]\nhigh = \"always\"\n[skills]\npaths = [\"nowhere\"]\n\
+         [channels.telegram]\ntoken = \"no token\"\n[channels.slack]\nbot_token = \"x\\u00e9\"\napp_token = \"y\"\n",
+    );
+    let checked = home.run(&["config", "check"]);
+    assert_eq!(checked.status, Some(78), "{checked:?}");
+    for problem in ["approval.high: ", "nowhere: can't be read", "channels.telegram", "channels.slack"] {
+        assert!(checked.stderr.contains(problem), "{problem}: {checked:?}");
+    }
+}
+
+#[test]
 fn init_writes_only_what_loads() {
     for (config, why) in [
         ("[limits]\nagents_per_trun = 3\n", "agents_per_turn"),

@@ -167,7 +167,7 @@ fn a_login_that_has_ended_says_how_to_renew_it() {
     assert!(world.log_in(|back| back).0);
     world.cloud.state().logins.revoke();
     let ended = world.run(&["mcp", "tools", "notes"]);
-    assert!(ended.stderr.contains("doesn't accept my login any more (invalid_grant"), "{ended:?}");
+    assert!(ended.stderr.contains("doesn't accept my login anymore (invalid_grant"), "{ended:?}");
     assert!(ended.stderr.contains("log in again with `adjutant mcp login notes`"), "{ended:?}");
 }
 

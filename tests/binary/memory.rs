@@ -16,9 +16,10 @@ fn model() -> FakeModel {
     let fact = json!({"message": 1, "quote": "We moved to Lyon last week", "fact": "Ada moved to Lyon near the opera",
         "kind": "fact", "topic": "home town"});
     let facts = json!({"facts": [fact]}).to_string();
-    FakeModel::start(move |request| {
-        let is_extraction = request.to_string().contains("Below are messages that one person wrote");
-        Reply::text(if is_extraction { &facts } else { "Congratulations!" })
+    FakeModel::start(move |request| match request.to_string() {
+        text if text.contains("Below are messages that one person wrote") => Reply::text(&facts),
+        text if text.contains("Each number below has words") => Reply::text(r#"{"hold": [1]}"#),
+        _ => Reply::text("Congratulations!"),
     })
 }
 

@@ -143,6 +143,9 @@ const KEYS: &str = "key-added secret-sealed";
 /// Those of what a watch finds, tested by `watches_kill.rs`.
 const WATCHES: &str = "watch-fetched watch-found";
 
+/// Those of a notification, tested by `push.rs` of the page's suite.
+const PUSHES: &str = "push-claimed push-sent";
+
 /// Those of a refused answer, tested by `refused.rs`.
 const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
 
@@ -150,7 +153,7 @@ const REFUSED: &str = "outbox-given-up outbox-plainer outbox-refused";
 fn no_fail_point_is_left_out() {
     let tried: BTreeSet<String> = [
         PLAIN, ASKING, PROGRAM, RUN, TREE, PLAN, VOICE, FILES, MAIL, STREAMING, LOGINS, KEYS, WATCHES,
-        REFUSED,
+        PUSHES, REFUSED,
     ]
     .iter()
     .flat_map(|it| it.split_whitespace())
@@ -297,7 +300,7 @@ fn a_parked_turn_survives_every_fail_point() {
             let parked = program.say("m2", "add a task to sow, and add a task to reap");
             program.press("p2", &button(&parked, "Stop"));
             let parked = program.say("m3", "add a task to read, and add a task to write");
-            program.press("p3", &button(&parked, "Summarise"));
+            program.press("p3", &button(&parked, "Summarize"));
             vec!["m1", "p1", "m2", "p2", "m3", "p3"]
         },
         |home, point| {

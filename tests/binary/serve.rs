@@ -250,7 +250,24 @@ fn a_run_goes_on_after_a_kill_and_its_file_comes_once() {
 fn without_a_channel_there_is_nothing_to_serve() {
     let ended = Home::new().run(&["serve"]);
     assert_eq!(ended.status, Some(78), "{ended:?}");
-    assert!(ended.stderr.contains("no channel is configured"), "{ended:?}");
+    insta::assert_snapshot!(ended.stderr, @"
+    adjutant: no chat platform is connected yet, so there is nothing to serve
+    Next step: `adjutant init` adds a chat platform: Telegram, Discord or Slack. `adjutant chat` talks in a terminal.
+    ");
+}
+
+#[test]
+fn a_link_to_the_page_needs_a_page() {
+    let home = Home::new();
+    let off = home.run(&["web", "login"]);
+    assert_eq!((off.status, off.stdout.as_str()), (Some(78), ""), "{off:?}");
+    assert!(off.stderr.contains("the web page is off\nNext step: add the line [channels.web]"), "{off:?}");
+    home.write("config.toml", "[channels.web]\n");
+    let early = home.run(&["web", "login"]);
+    assert_eq!((early.status, early.stdout.as_str()), (Some(1), ""), "{early:?}");
+    assert!(early.stderr.contains("`adjutant serve` isn't running"), "{early:?}");
+    let doctor = home.run(&["doctor"]);
+    assert!(!doctor.stdout.contains("at your expense"), "{doctor:?}");
 }
 
 #[test]

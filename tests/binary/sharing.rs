@@ -65,7 +65,7 @@ fn script(request: &Value, gate: &AtomicBool) -> Reply {
 /// Mails the file that the request names, as it is.
 fn mail_the_file(request: &Value) -> Reply {
     let last = last_message(request);
-    if last.contains("isn't there any more") {
+    if last.contains("isn't there anymore") {
         return Reply::text("Please send it again.");
     }
     if last.contains("\"tool\"") {

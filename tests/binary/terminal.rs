@@ -25,7 +25,13 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts `adjutant` with these arguments, none of which needs quoting.
     pub(crate) fn start(home: &Home, words: &str) -> Self {
-        let line = format!("stty cols 300; exec {} {words}", env!("CARGO_BIN_EXE_adjutant"));
+        Self::start_with(home, 300, "ADJUTANT_LOCAL_MODELS=none", words)
+    }
+
+    /// The same, so many columns wide and with these variables.
+    pub(crate) fn start_with(home: &Home, columns: u16, vars: &str, words: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_adjutant");
+        let line = format!("stty cols {columns}; exec env {vars} {program} {words}");
         let mut command = Command::new("script");
         command.args(["-qefc", &line, "/dev/null"]).current_dir(home.path()).env_clear();
         command.env("HOME", home.path()).env("TZ", "UTC").env("PATH", "/usr/bin:/bin").env("TERM", "xterm");

@@ -121,7 +121,7 @@ fn two_people_speak_at_once_and_a_file_that_is_gone_is_said() {
         world.platform.speak(2, &note(3, WORDS), 3);
         wait_for_answers(&*world.platform, 5, "it is said");
         let told = world.platform.said().into_iter().find(|text| text.contains("couldn't listen"));
-        assert!(told.is_some_and(|told| told.contains("the file isn't there any more")));
+        assert!(told.is_some_and(|told| told.contains("the file isn't there anymore")));
         assert_eq!(gateway.stop().0, Some(0));
         assert_eq!(world.home.tasks().len(), 2);
     }

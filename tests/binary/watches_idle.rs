@@ -16,7 +16,7 @@ const FOLDERS: usize = 50;
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Makes folders in Carol's mailbox.
-fn make(server: &Server, folders: &[String]) {
+pub(crate) fn make(server: &Server, folders: &[String]) {
     let mut stream = TcpStream::connect(("127.0.0.1", server.imap)).unwrap();
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
     let mut run = |command: &str| {

@@ -69,9 +69,14 @@ fn copy(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
+/// Carol's account on the mail server.
+pub(crate) fn of_carol(server: &Server, more: &str) -> String {
+    mail(server, more).replace("alice", "carol").replace("Alice Adams", "Carol Clark")
+}
+
 /// A home with Carol's mailbox behind this port, in which somebody has written.
 pub(crate) fn home(server: &Server, port: u16) -> Home {
-    let config = mail(server, "").replace("alice", "carol").replace("Alice Adams", "Carol Clark");
+    let config = of_carol(server, "");
     let imap = format!("[mail.imap]\nport = {}", server.imaps);
     assert!(config.contains(&imap), "{config}");
     let home = Home::with_config(&config.replace(&imap, &format!("[mail.imap]\nport = {port}")));
@@ -111,7 +116,7 @@ fn inbox(server: &Server) -> PathBuf {
 }
 
 /// Puts a mail into an inbox as a server would.
-fn plant(inbox: &Path, number: usize) {
+pub(crate) fn plant(inbox: &Path, number: usize) {
     let letter = format!(
         "From: Eve <eve@acme.test>\r\nTo: carol@example.test\r\nMessage-ID: <watched-{number}@acme.test>\r\n\
          Subject: Watched {number}\r\n\r\nHello\r\n"
@@ -122,9 +127,13 @@ fn plant(inbox: &Path, number: usize) {
 /// How many mails these events tell, other than what a killed process wrote as its last line.
 fn told(events: &[Value], before: &[Value]) -> usize {
     let texts = events.iter().filter(|event| event["event"] == "reply" && !is_written_again(event, before));
-    let texts = texts.filter_map(|event| event["text"].as_str());
-    let texts = texts.filter(|text| text.contains("Why you get this"));
-    texts.map(|text| text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(1)).sum()
+    texts.filter_map(|event| event["text"].as_str()).map(told_in).sum()
+}
+
+/// How many mails a message tells.
+pub(crate) fn told_in(text: &str) -> usize {
+    let count = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(1);
+    if text.contains("Why you get this") { count } else { 0 }
 }
 
 #[test]

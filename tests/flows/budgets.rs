@@ -379,7 +379,7 @@ async fn a_summary_may_go_beyond_the_turns_own_budget() {
     let app = app(script, |config| config.limits.turn_tokens = 1000).await;
     let asked = app.says("ada", "go").await;
     assert_eq!(
-        app.presses("ada", &asked, "Summarise").await.text,
+        app.presses("ada", &asked, "Summarize").await.text,
         "Summed up.\n\nThis request used 95% of its 1,000 tokens."
     );
     app.ends_well().await;

@@ -444,7 +444,7 @@ async fn who_says_where_they_live_has_a_clock_of_their_own() {
     let (said, _) = call_named(&app, "assistant.clock", json!({"timezone": "Mars/Base"})).await;
     assert_eq!(said, "params: /timezone: there is no time zone \"Mars/Base\"");
     let (said, _) = call_named(&app, "assistant.clock", json!({"timezone": "Europe/Berlin"})).await;
-    assert_eq!(said, "Your clock is Europe/Berlin now, 11:00");
+    assert_eq!(said, "Your time zone is now Europe/Berlin, where it's 11:00");
     app.says("ada", "hello").await;
     let told = last_facts(&app);
     assert!(told.ends_with("Now: 2026-11-21T11:00 Saturday, Europe/Berlin"), "{told}");
@@ -452,13 +452,13 @@ async fn who_says_where_they_live_has_a_clock_of_their_own() {
     let (said, _) = call_named(&app, "schedule.create", daily).await;
     assert!(said.contains("(Europe/Berlin)"), "{said}");
     app.says("ada", "/undo").await;
-    assert_eq!(app.says("ada", "/undo").await.text, "Undone: setting your clock to Europe/Berlin");
+    assert_eq!(app.says("ada", "/undo").await.text, "Undone: setting your time zone to Europe/Berlin");
     app.says("ada", "hello").await;
     assert!(last_facts(&app).ends_with(unset), "{}", last_facts(&app));
     // A text of others sets no clock.
     app.says("ada", "outside.read {}").await;
     let asked = app.says("ada", "as the letter says").await;
-    assert!(asked.text.contains("Set your clock to Asia/Tokyo"), "{}", asked.text);
+    assert!(asked.text.contains("Set your time zone to Asia/Tokyo"), "{}", asked.text);
     let set = "SELECT count(*) FROM people WHERE timezone IS NOT NULL";
     assert_eq!(app.store().count(set, &[]).await.unwrap(), 0);
     app.presses("ada", &asked, "Reject").await;

@@ -127,8 +127,8 @@ async fn a_former_home_is_forgotten_without_the_present_one() {
 async fn the_past_of_a_memory_goes_by_a_button_and_comes_back_by_undo() {
     let app = moved().await;
     let asked = app.says("ada", "/forget paris").await;
-    assert_eq!(asked.buttons(), ["Forget 1", "Forget only the old version of 1"], "{}", asked.text);
-    let done = app.presses("ada", &asked, "Forget only the old version of 1").await;
+    assert_eq!(asked.buttons(), ["Forget 1", "Forget old version 1"], "{}", asked.text);
+    let done = app.presses("ada", &asked, "Forget old version 1").await;
     assert!(
         done.text.starts_with("Forgotten: I live in Paris\nStill remembered: I live in Lyon"),
         "{}",

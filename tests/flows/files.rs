@@ -133,7 +133,7 @@ async fn each_failure_is_a_sentence_and_what_was_written_beside_it_is_answered()
             "I didn't take “bigger.txt”: it's too big; I take up to 20 MB. Please send a smaller one.",
             "“zero.txt” is empty. Please send it again.",
             "“nothing.txt” is empty. Please send it again.",
-            "I couldn't get “expired.txt”: it isn't there any more. Please send it again.",
+            "I couldn't get “expired.txt”: it isn't there anymore. Please send it again.",
             "I can't read “report.zip”: it's damaged, or too complicated. I've saved it and can forward it.",
             "I can't read “scan.pdf”: it has no text, only pictures; it may be a scan. I've saved it and can forward it.",
             "I can't read “broken.pdf”: it's damaged, or too complicated. I've saved it and can forward it.",
@@ -142,11 +142,7 @@ async fn each_failure_is_a_sentence_and_what_was_written_beside_it_is_answered()
     assert_eq!(app.all_requests().len(), 0, "nobody asks a model about nothing");
     let answer = app.gets("look at this", "gone.txt", Err(DownloadError::Gone("expired".into()))).await;
     assert_eq!(answer.text, "Noted.");
-    assert!(
-        app.last_seen()[1].contains("It can't be read: it isn't there any more"),
-        "{:?}",
-        app.last_seen()
-    );
+    assert!(app.last_seen()[1].contains("It can't be read: it isn't there anymore"), "{:?}", app.last_seen());
     app.sees("I couldn't get “gone.txt”").await;
     app.ends_well().await;
 }

@@ -7,9 +7,10 @@ use adjutant_models::{ModelErrorKind, SharedModel};
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::{Batch, people};
 use chrono_tz::Tz;
+use serde_json::json;
 
 use crate::app::scripted;
-use crate::memory::{extract, fact, ledger};
+use crate::memory::{extract, fact, is_second_look, ledger, memories as remembered};
 use crate::scripted::{Gate, Scripted, Who, fails, text};
 
 #[tokio::test]
@@ -89,3 +90,75 @@ async fn a_recalled_memory_is_not_taken_again() {
     assert_eq!(app.store().count("SELECT count(*) FROM memories", &[]).await.unwrap(), 1);
     app.ends_well().await;
 }
+
+/// Whether a fact holds, what is wrong with it, a message, the quote, and the fact.
+fn pairs() -> Vec<[&'static str; 5]> {
+    let line = |line: &'static str| <[&str; 5]>::try_from(line.split(" | ").collect::<Vec<_>>()).unwrap();
+    include_str!("../../crates/memory/src/extraction/pairs.txt").lines().map(line).collect()
+}
+
+/// Says ten messages each time, and takes what the pairs propose, with a second look that answers this. Returns the pairs
+/// whose facts are kept.
+async fn taken(answer: fn(&str) -> Option<String>) -> Vec<[&'static str; 5]> {
+    let app = scripted(Scripted::new().orchestrator(|_| text("OK."))).await;
+    for some in pairs().chunks(10) {
+        for [_, _, message, ..] in some {
+            app.says("ada", message).await;
+        }
+        let some = some.to_vec();
+        let model = Arc::new(Scripted::new().plain(move |request| {
+            let asked = &request.messages[1].text;
+            if is_second_look(request) {
+                // Nothing but the words and the facts.
+                assert!(
+                    !asked.contains("Message ") && asked.matches("\nFact: ").count() <= some.len(),
+                    "{asked}"
+                );
+                return answer(asked).map_or_else(|| fails(ModelErrorKind::Network, "down"), text);
+            }
+            let facts = (1..).zip(&some).map(|(number, [_, _, said, quote, fact])| {
+                let topic = format!("{said:.24}");
+                json!({"message": number, "quote": quote, "fact": fact, "kind": "fact", "topic": topic})
+            });
+            text(json!({"facts": facts.collect::<Vec<_>>()}).to_string())
+        }));
+        let shared: SharedModel = model.clone();
+        let due = extraction::due(app.store()).await.unwrap().unwrap();
+        extraction::extract(&ledger(&app, &due), &shared, &due, Tz::UTC).await.unwrap().unwrap();
+        assert!(model.requests().len() <= 2, "one look for all of them");
+    }
+    let calls = "SELECT count(*) FROM background_calls WHERE purpose = 'extract'";
+    // Of the first ten, the rules leave nothing to look at.
+    assert_eq!(app.store().count(calls, &[]).await.unwrap(), 15, "both calls are counted");
+    let texts = remembered(&app).await.join("\n");
+    app.ends_well().await;
+    pairs().into_iter().filter(|[.., fact]| texts.contains(fact)).collect()
+}
+
+/// Confirms the facts that hold.
+fn knowing(asked: &str) -> Option<String> {
+    let good: Vec<&str> = pairs().into_iter().filter(|pair| pair[0] == "good").map(|pair| pair[4]).collect();
+    let facts = asked.lines().filter_map(|line| line.strip_prefix("Fact: "));
+    let hold: Vec<usize> =
+        (1..).zip(facts).filter(|(_, fact)| good.contains(fact)).map(|(number, _)| number).collect();
+    Some(json!({"hold": hold}).to_string())
+}
+
+#[tokio::test]
+async fn a_fact_is_kept_only_if_its_words_say_it() {
+    let kept = taken(knowing).await;
+    assert!(kept.iter().all(|pair| pair[0] == "good"), "{kept:?}");
+    assert!(kept.len() >= 30, "{} of 40: {kept:?}", kept.len());
+    // A model that says nothing about them confirms none.
+    assert_eq!(taken(|_| Some("They look fine.".into())).await, [[""; 5]; 0]);
+}
+
+#[tokio::test]
+async fn without_a_second_look_the_rules_decide() {
+    let kept = taken(|_| None).await;
+    let count = |of: &str| kept.iter().filter(|pair| pair[0] == of).count();
+    assert!(count("good") >= 30 && count("bad") <= BAD_BY_RULES, "{kept:?}");
+}
+
+/// What only a model can tell: who did it, when, and how often.
+const BAD_BY_RULES: usize = 17;

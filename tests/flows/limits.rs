@@ -66,7 +66,7 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_how_much_is_left() {
 
     There are 2 things left to do. Shall I continue?
     ");
-    assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+    assert_eq!(asked.buttons(), ["Continue", "Summarize", "Stop"]);
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.ends_waiting(1).await;
 }
@@ -100,7 +100,7 @@ async fn continue_may_come_to_the_next_limit_and_asks_again() {
 #[tokio::test]
 async fn summarise_makes_one_call_without_tools() {
     let (app, asked) = parked().await;
-    let done = app.presses("ada", &asked, "Summarise").await;
+    let done = app.presses("ada", &asked, "Summarize").await;
     assert!(done.text.starts_with("Summary after: ") && done.text.contains("buy milk"), "{}", done.text);
     assert!(done.text.contains("doesn't want more work"), "{}", done.text);
     assert_eq!(app.requests(Who::Plain).len(), 1);

@@ -129,7 +129,7 @@ async fn a_list_a_yes_and_an_address_have_buttons() {
             let asked = app.says("ada", "note it").await;
             assert_eq!(asked.buttons(), buttons);
             if question == "login" {
-                assert!(asked.text.contains("this page of `login.example.org`"), "{}", asked.text);
+                assert!(asked.text.contains("this page on `login.example.org`"), "{}", asked.text);
                 assert!(asked.text.contains("<https://login.example.org/start?x=1>"), "{}", asked.text);
             }
             let done = app.presses("ada", &asked, press).await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_memory::extraction::{self, Extracted};
+use adjutant_models::Request;
 use adjutant_store::Batch;
 use adjutant_store::origins::DueConversation;
 use adjutant_turn::journal::{BudgetLedger, Settings};
@@ -57,6 +58,34 @@ async fn what_was_said_in_march_is_found_in_june() {
 }
 
 #[tokio::test]
+async fn an_answer_that_matched_is_shown_and_what_was_said_around_it() {
+    let script = Scripted::new().orchestrator(|request| {
+        let said = crate::app::user_text(request).to_owned();
+        if has_results(request) {
+            return text(crate::app::reports(request)["m"]["result"].as_str().unwrap_or_default());
+        }
+        match said.strip_prefix("find: ") {
+            Some(query) => direct("m", "memory.search", json!({"query": query})),
+            None if said.contains("whale") => text("It's the minke."),
+            None => text("OK."),
+        }
+    });
+    let app = scripted(script).await;
+    app.says("ada", "We were at the coast").await;
+    app.says("ada", "Which whale is small?").await;
+    app.says("ada", "The lamp in the hall is broken").await;
+    let heard = app.says("ada", "find: minke").await;
+    assert!(heard.text.contains("Which whale is small? (I answered: “It's the minke.”)"), "{}", heard.text);
+    let rows = app.executions(&heard).await;
+    let found: serde_json::Value =
+        serde_json::from_str(rows.iter().find_map(|row| row.data.as_deref()).unwrap()).unwrap();
+    let item = &found["items"][0];
+    assert_eq!(item["before"], "ada: We were at the coast");
+    assert_eq!(item["after"], "ada: The lamp in the hall is broken");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_was_said_alone_is_not_found_among_others() {
     let app = scripted(finder()).await;
     app.direct("home").says("ada", "My salary is 1234 a month").await;
@@ -85,17 +114,26 @@ pub(crate) fn ledger(app: &TestApp, due: &DueConversation) -> BudgetLedger {
     }
 }
 
-/// Takes facts once, with a model that answers this, after the conversation has rested; none if nothing is due.
+/// Whether a model is asked which facts the words say that they were taken from.
+pub(crate) fn is_second_look(request: &Request) -> bool {
+    request.messages[0].text.contains("Each number below has words")
+}
+
+/// Takes facts once, with a model that answers this and confirms them, after the conversation has rested; none if nothing
+/// is due.
 pub(crate) async fn extract(app: &TestApp, answer: &str) -> Option<(Extracted, String)> {
     app.passes(std::time::Duration::from_mins(11)).await;
     let due = extraction::due(app.store()).await.unwrap()?;
     let ledger = ledger(app, &due);
     let answer = answer.to_owned();
-    let script = Arc::new(Scripted::new().plain(move |_| text(answer.clone())));
+    let script = Arc::new(Scripted::new().plain(move |request| match is_second_look(request) {
+        true => text(r#"{"hold": [1]}"#),
+        false => text(answer.clone()),
+    }));
     let model: adjutant_models::SharedModel = script.clone();
     let extracted = extraction::extract(&ledger, &model, &due, chrono_tz::Tz::UTC).await.unwrap()?;
     let requests = script.requests();
-    assert!(requests.len() <= 1, "one call at most");
+    assert!(requests.len() <= 2, "two calls at most");
     let request = requests.first().map(|request| request.messages[1].text.clone());
     Some((extracted, request.unwrap_or_default().to_string()))
 }

@@ -211,11 +211,11 @@ async fn skills_are_looked_up() {
     - calendar.list_events(start?, end?: last day, calendar?): List the events of a period; default: the next 7 days
     - calendar.search(query, start?, end?): Find events by words of their title, place or notes
     - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
-    contacts: The person's contacts: addresses, numbers, organisations
+    contacts: The person's contacts: addresses, numbers, organizations
     - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
     - contacts.get(id): Get all details of a contact
-    - contacts.organizations(query?): List the organisations of the contacts
-    - contacts.search(query?, organization?, limit?): Find people by name, email or organisation
+    - contacts.organizations(query?): List the organizations of the contacts
+    - contacts.search(query?, organization?, limit?): Find people by name, email or organization
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check an email address
     email: The person's mail: writing, finding, reading, sorting

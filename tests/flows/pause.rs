@@ -74,7 +74,7 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
 
     There are 2 things left to do. Shall I continue?
     ");
-    assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+    assert_eq!(asked.buttons(), ["Continue", "Summarize", "Stop"]);
     app.rests().await;
     assert_eq!((tasks(&app).await, app.turn(&asked).await.status.as_str()), (1, "waiting"));
     assert_eq!(ending(&app, &asked).await, None);

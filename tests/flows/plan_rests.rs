@@ -278,7 +278,7 @@ async fn the_rest_changes_twice_at_most() {
 #[tokio::test]
 async fn a_planner_that_sees_no_other_way_ends_the_plan() {
     for (answer, why) in [
-        (json!({"steps": []}).to_string(), "the planner found no other way"),
+        (json!({"steps": []}).to_string(), "I found no other way"),
         ("I give up.".to_owned(), "holds no plan"),
     ] {
         let planner = move |request: &Request| match is_rest(request) {

@@ -7,7 +7,7 @@ use adjutant::service::{self, Channel, Models, Service};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
     EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
-    Outbound, Reconciliation, Retract, SenderId,
+    Outbound, Progress, Reconciliation, Retract, SenderId,
 };
 use adjutant_config::{Config, ConnectConfig, People, Policy};
 use adjutant_engine::orchestrator::BasicMode;
@@ -41,6 +41,8 @@ struct Phone {
     log: Mutex<Vec<String>>,
     files: Mutex<Files>,
     refuses_buttons: Mutex<bool>,
+    /// Whether it has a form of its own for agents at work.
+    has_cards: Mutex<bool>,
     /// Where another process stores a receipt for each message, having sent it as well.
     elsewhere: Mutex<Option<Store>>,
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -180,6 +182,20 @@ impl ChatPort for Phone {
             Some(id) => self.change(id, |bubble| text.clone_into(&mut bubble.text)),
         }
     }
+    async fn show_agents(
+        &self,
+        _: Option<&str>,
+        receipt: Option<&str>,
+        progress: &Progress,
+    ) -> Option<Delivery> {
+        let missions: Vec<&str> = progress.agents.iter().map(|agent| agent.mission.as_str()).collect();
+        let cards = format!("CARDS {}", missions.join(", "));
+        let has_cards = *self.has_cards.lock().unwrap();
+        has_cards.then(|| match receipt {
+            None => self.put(&progress.address.place, cards, Vec::new()),
+            Some(id) => self.change(id, |bubble| bubble.text = cards),
+        })
+    }
     async fn retract(&self, _: &Address, receipt: &str, what: Retract) {
         self.note("retract");
         match what {
@@ -242,6 +258,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
         log,
         files: Mutex::default(),
         refuses_buttons: Mutex::default(),
+        has_cards: Mutex::default(),
         elsewhere: Mutex::default(),
         arriving: tokio::sync::Mutex::new(arriving),
     });
@@ -486,7 +503,7 @@ async fn an_invitation_lets_one_in() {
     access::add_code(&mut batch, &invitation, store.now());
     store.write(batch).await.unwrap();
     town.writes("bob", &format!("/start {code}"));
-    town.sees("Say what you need in your own words").await;
+    town.sees("Say what you need, for example").await;
     town.writes("bob", "hello");
     town.sees("You said: hello").await;
     town.writes("eve", &code);
@@ -513,7 +530,7 @@ async fn a_flood_of_strangers_is_told_once_and_keeps_no_invited_person_out() {
     }
     assert_eq!(town.sees("50 strangers have asked").await.place, "ada");
     town.writes("bob", &format!("/start {code}"));
-    town.sees("Say what you need in your own words").await;
+    town.sees("Say what you need, for example").await;
     town.writes("bob", "I was invited");
     town.sees("You said: I was invited").await;
     let count = |words: &str| town.texts().iter().filter(|text| text.contains(words)).count();
@@ -608,6 +625,25 @@ async fn what_was_shown_becomes_the_answer() {
     gate.open();
     let answer = town.sees("Here it is.").await;
     assert_eq!((answer.id, town.texts().len()), (shown.id, 1), "in its place");
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn agents_at_work_are_shown_in_the_form_that_the_platform_has_for_them() {
+    let gate = Gate::closed();
+    let slow = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text("Here it is.").behind(&slow),
+        false => direct("a", "tasks.search", json!({"query": "x"})),
+    });
+    let town = town(script, |_| {}).await;
+    *town.phone.has_cards.lock().unwrap() = true;
+    town.writes("ada", "find it");
+    let shown = town.sees("CARDS mission a").await;
+    gate.open();
+    let answer = town.sees("Here it is.").await;
+    assert_eq!((answer.id, town.texts().len()), (shown.id, 1), "in their place");
+    assert!(!town.log().iter().any(|it| it == "show"), "{:?}", town.log());
     town.ends_well().await;
 }
 
@@ -999,7 +1035,8 @@ async fn a_file_that_is_not_taken_holds_up_no_later_message_and_comes_in_the_end
 async fn a_file_that_is_not_taken_for_a_day_is_named() {
     let town = with_broken_files().await;
     town.passes(Duration::from_hours(25)).await;
-    town.sees("I couldn't deliver the file `answer.md`: Phone didn't take it for a day.").await;
+    town.sees("I couldn't deliver the file `answer.md`: I tried for a day, but Phone didn't accept it.")
+        .await;
     town.writes("ada", "hello");
     town.sees("You said: hello").await;
     tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();

@@ -45,7 +45,7 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     let status = app.says("ada", "/status").await.text;
     let listed = format!("- researcher what did Acme write us this year? (`/stop {id}` ends it)");
     assert!(status.contains("In the background:") && status.contains(&listed), "{status}");
-    assert!(app.says("ada", "/stop").await.text.contains("Only agents in the background are at work."));
+    assert!(app.says("ada", "/stop").await.text.contains("Only requests in the background are running."));
     gate.open();
     let result = app.sees("Three mails.").await;
     insta::assert_snapshot!(result.text, @"
@@ -81,7 +81,7 @@ async fn a_bad_spawn_says_what_to_send() {
     assert_eq!(told[0], told[1]);
     let (why, meant) = ("I can't start that: there is no role", "did you mean “researcher”?");
     assert!(told[2].starts_with(why) && told[2].contains(meant), "{}", told[2]);
-    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("No agent in the background has that ID"));
+    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("No request in the background has that ID"));
     app.ends_well().await;
 }
 

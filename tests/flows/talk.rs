@@ -85,6 +85,16 @@ async fn a_person_is_remembered_and_forgotten() {
 }
 
 #[tokio::test]
+async fn a_person_says_where_they_are() {
+    let app = configured(|_| {}).await;
+    let heard = app.says("ada", "timezone Tokyo").await;
+    assert!(heard.text.starts_with("Your time zone is now Asia/Tokyo, "), "{}", heard.text);
+    let heard = app.says("ada", "timezone Atlantis").await;
+    assert!(heard.text.contains("Atlantis"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn two_people_have_two_lists() {
     let app = configured(|_| {}).await;
     app.direct("ada's").says("ada", "add a task to buy milk").await;
@@ -103,7 +113,7 @@ async fn slash_commands_are_answered_once_each() {
     }
     insta::assert_snapshot!(talk, @"
     > /help
-    Say what you need in your own words, for example:
+    Say what you need, for example:
 
     - add a task to send the report by Friday 5pm
     - what is overdue?
@@ -318,7 +328,8 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     Undone: Added “book a table”
     Undone: Created “Lunch with Ann”, Fri 27 Nov 2026, 12:00–13:00
     > what's on next week
-    Nothing in your calendar (Mon 23 Nov 2026 to Sun 29 Nov 2026)
+    - Nothing in your calendar (Mon 23 Nov 2026 to Sun 29 Nov 2026)
+    - No open tasks due then
     > add milk to my to-do list
     Added “milk”
     > delete all my tasks

@@ -127,7 +127,7 @@ async fn each_failure_is_a_sentence() {
             "That voice note is empty",
             "I can't play that file: it isn't sound in a format I know",
             "I can't play that file: it isn't sound in a format I know",
-            "I couldn't listen to your voice note: the file isn't there any more",
+            "I couldn't listen to your voice note: the file isn't there anymore",
             "I couldn't listen to your voice note: I can't sign in to the transcription service",
             "I couldn't listen to your voice note: the transcription service refused the recording",
         ]

@@ -392,7 +392,7 @@ async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
     .await;
     for times in [1, 2] {
         let asked = app.says("ada", "do what flow does").await;
-        assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+        assert_eq!(asked.buttons(), ["Continue", "Summarize", "Stop"]);
         let heard = app.presses("ada", &asked, "Continue").await;
         let report = report(&app, &heard).await;
         assert_eq!(short(&report), "complete: a completed, b completed, c completed");

@@ -1,23 +1,55 @@
 //! What the documents point at is there.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::{assert_none, files, regex, root};
 
-/// The targets of a document's relative links.
-fn links(text: &str) -> Vec<String> {
-    static FENCED: LazyLock<Regex> = LazyLock::new(|| regex(r"(?ms)^```.*?^```|`[^`\n]*`"));
-    static LINK: LazyLock<Regex> = LazyLock::new(|| regex(r"\]\(<?([^)>\s#]+)[^)]*\)"));
-    let text = FENCED.replace_all(text, "");
-    let targets = LINK.captures_iter(&text).map(|link| link[1].to_owned());
-    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:")).collect()
+/// A document without its blocks of code.
+pub(crate) fn without_blocks(text: &str) -> String {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| regex(r"(?ms)^ *```.*?^ *```"));
+    BLOCK.replace_all(text, "").into_owned()
+}
+
+/// The targets of a document's relative links: a file, which may be empty, and an anchor.
+fn links(text: &str) -> Vec<(String, Option<String>)> {
+    static SPAN: LazyLock<Regex> = LazyLock::new(|| regex(r"`[^`\n]*`"));
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"(?:\]\(<?|src=")([^)>\s#"]*)(?:#([^)>\s"]+))?"#));
+    let text = without_blocks(text);
+    let text = SPAN.replace_all(&text, "");
+    let targets = LINK.captures_iter(&text);
+    let targets =
+        targets.map(|link| (link[1].to_owned(), link.get(2).map(|anchor| anchor.as_str().to_owned())));
+    targets.filter(|(file, _)| !file.contains("://") && !file.starts_with("mailto:")).collect()
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> HashSet<String> {
+    let anchor = |heading: &str| -> String {
+        let letters = heading.trim_start_matches('#').trim().to_lowercase();
+        let letters = letters.chars().filter(|char| char.is_alphanumeric() || " -_".contains(*char));
+        letters.map(|char| if char == ' ' { '-' } else { char }).collect()
+    };
+    without_blocks(text).lines().filter(|line| line.starts_with('#')).map(anchor).collect()
+}
+
+fn dead_link(folder: &Path, text: &str, (file, anchor): &(String, Option<String>)) -> Option<String> {
+    let target = folder.join(file);
+    if !file.is_empty() && !target.exists() {
+        return Some(file.clone());
+    }
+    let anchor = anchor.as_ref().filter(|_| file.is_empty() || file.ends_with(".md"))?;
+    let text = if file.is_empty() { text.to_owned() } else { std::fs::read_to_string(target).unwrap() };
+    (!anchors(&text).contains(anchor)).then(|| format!("{file}#{anchor}"))
 }
 
 fn dead_links(path: &str, text: &str) -> Vec<String> {
     let full = root().join(path);
-    let dead = links(text).into_iter().filter(|target| !full.parent().unwrap().join(target).exists());
+    let dead = links(text).into_iter().filter_map(|link| dead_link(full.parent().unwrap(), text, &link));
     dead.map(|target| format!("{path}: the link to {target} leads nowhere")).collect()
 }
 
@@ -28,7 +60,12 @@ fn links_lead_somewhere() {
 
 #[test]
 fn links_lead_somewhere_can_fail() {
-    let text = "[a](Cargo.toml) [b](nowhere.md#x) [c](https://example.org/) [d](#here) `[e](no.md)`\n```\n[f](no.md)\n```\n";
-    assert_eq!(dead_links("README.md", text), ["README.md: the link to nowhere.md leads nowhere"]);
+    let text = "# It's **here**!\n[a](Cargo.toml) [b](nowhere.md#x) [c](https://example.org/#d) [d](#its-here) [e](#there) \
+                [f](docs/promise.md#nothing) `[g](no.md)`\n```\n[h](no.md)\n```\n<img src=\"no.png\">";
+    let dead = ["nowhere.md", "#there", "docs/promise.md#nothing", "no.png"];
+    assert_eq!(
+        dead_links("README.md", text),
+        dead.map(|target| format!("README.md: the link to {target} leads nowhere"))
+    );
     assert_eq!(dead_links("adapters/x.md", "[up](../Cargo.toml)"), [""; 0]);
 }

@@ -4,10 +4,12 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod documents;
+mod guides;
 mod messages;
 mod names;
 mod sizes;
 mod store;
+mod style;
 mod types;
 
 use std::path::Path;

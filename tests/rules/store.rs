@@ -94,6 +94,9 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     23833aae61aa migrations/postgres/0047_room_rules.sql
     f84bb96d6404 migrations/postgres/0048_accounts.sql
     42778bb74c57 migrations/postgres/0049_watches.sql
+    717630e9cd3e migrations/postgres/0050_push.sql
+    ea329b42ced2 migrations/postgres/0051_settings.sql
+    bb5d4badb602 migrations/postgres/0052_talk.sql
     ");
 }
 
@@ -143,6 +146,9 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     23833aae61aa migrations/sqlite/0047_room_rules.sql
     f84bb96d6404 migrations/sqlite/0048_accounts.sql
     139bf7522e52 migrations/sqlite/0049_watches.sql
+    717630e9cd3e migrations/sqlite/0050_push.sql
+    18c39e17ffd8 migrations/sqlite/0051_settings.sql
+    71b6a7bba509 migrations/sqlite/0052_talk.sql
     ");
 }
 

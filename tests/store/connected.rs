@@ -189,6 +189,7 @@ fn a_label_that_is_taken_gets_a_number() {
     let taken = ["work".to_owned(), "work 2".to_owned()];
     assert_eq!(connected::free_label("private", &taken), "private");
     assert_eq!(connected::free_label("work", &taken), "work 3");
+    assert_eq!(connected::free_label("Work", &taken), "Work 3", "nobody minds the case");
 }
 
 async fn one_account_is_the_default(world: World) {

@@ -21,6 +21,7 @@ on_both!(
     who_they_were_before_is_forgotten_too,
     no_sealed_text_is_left_or_exported,
     a_room_forgets_whom_it_listens_to,
+    a_room_is_listed_once,
 );
 
 async fn every_table_that_may_hold_something_is_known(world: World) {
@@ -194,4 +195,20 @@ async fn a_room_forgets_whom_it_listens_to(world: World) {
     known::erase(&world.store, &ada.id).await.unwrap();
     let left = room_rules::of(&world.store, "console", "C1/8").await.unwrap();
     assert!(left.admits("bob", true) && !left.admits("ada", true) && !left.admits("bob", false), "{left:?}");
+}
+
+async fn a_room_is_listed_once(world: World) {
+    for (place, shared) in
+        [("C1/17.25", 1_i64), ("C1", 1), ("-5/17", 1), ("-5/18", 1), ("-17", 1), ("alone", 0)]
+    {
+        let sql = "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
+             VALUES ($1, 'console', $1, 'ada', $2, 1)";
+        let arguments = [place.into(), shared.into()];
+        world.write(|batch| _ = batch.run(sql, arguments)).await.unwrap();
+    }
+    let found = room_rules::rooms(&world.store, 10).await.unwrap();
+    let rooms: Vec<&str> = found.iter().map(|(_, _, room)| room.as_str()).collect();
+    assert_eq!(rooms, ["-17", "-5", "C1"]);
+    assert!(found.iter().all(|(id, _, room)| id.starts_with(room.as_str())), "{found:?}");
+    assert_eq!(room_rules::rooms(&world.store, 1).await.unwrap(), found[..1]);
 }

@@ -33,6 +33,7 @@ mod outbox;
 mod people;
 mod pins;
 mod plans;
+mod pushes;
 mod questions;
 mod queues;
 mod rate_limits;

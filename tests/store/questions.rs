@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use adjutant_store::Stale;
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{asked, outbox};
-use adjutant_types::{Allowance, Answer, OutboxId, QuestionKind, QuestionState};
+use adjutant_store::{Batch, asked, outbox, turns};
+use adjutant_types::{Allowance, Answer, OutboxId, QuestionKind, QuestionState, TurnStatus};
 
 use crate::outbox::{open, say, say_in_turn};
 use crate::world::{World, execution, refused, stale};
@@ -23,6 +23,7 @@ on_both!(
     the_question_of_one_execution_is_withdrawn,
     nobodys_choice_is_none,
     calls_that_wait_for_a_login_are_found,
+    a_call_that_waits_for_the_question_of_another_goes_on_with_it,
 );
 
 fn go_on() -> QuestionKind {
@@ -350,4 +351,30 @@ async fn calls_that_wait_for_a_login_are_found(world: World) {
         .await
         .unwrap();
     assert_eq!(waiting("a1").await, [], "it was answered");
+}
+
+async fn a_call_that_waits_for_the_question_of_another_goes_on_with_it(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for call in ["s", "other"] {
+        world.execution(execution("t1", call, "skill")).await;
+    }
+    ask(&world, "p2", "y", 50).await;
+    let waits = r#"{"login":"a1","question":"p2"}"#;
+    world.write(|batch| asked::wait(batch, &"other".into(), waits)).await.unwrap();
+    let turn = turns::by_id(&world.store, &"t1".into()).await.unwrap().unwrap();
+    let asleep = async || {
+        let sleeps = |batch: &mut Batch| {
+            turns::sleep(batch, &turn.id);
+            turns::wake_if_answered(batch, &turn);
+        };
+        world.write(sleeps).await.unwrap();
+        turns::by_id(&world.store, &turn.id).await.unwrap().unwrap().status
+    };
+    world.write(|batch| questions::expect_open(batch, &"p2".into())).await.unwrap();
+    assert_eq!(asleep().await, TurnStatus::Waiting);
+    let answer =
+        |batch: &mut Batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 7);
+    world.write(answer).await.unwrap();
+    stale(world.write(|batch| questions::expect_open(batch, &"p2".into())).await);
+    assert_eq!(asleep().await, TurnStatus::Queued);
 }

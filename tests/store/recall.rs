@@ -12,6 +12,7 @@ on_both!(
     what_was_said_is_found_with_its_place_and_time,
     what_was_said_in_a_room_is_found_in_that_room_and_by_who_said_it,
     the_words_of_neighbours_and_days_count,
+    a_speaker_and_a_file_are_found_and_no_word_outlives_its_file,
     of_equal_texts_the_newer_comes_first,
     every_script_is_found,
     no_word_outlives_its_text,
@@ -103,6 +104,39 @@ async fn the_words_of_neighbours_and_days_count(world: World) {
     assert_eq!(find(&world, "ada", &here, "what was on 8 January 2026").await[0], "d");
 }
 
+async fn a_speaker_and_a_file_are_found_and_no_word_outlives_its_file(world: World) {
+    let here = room(&world, "C1").await;
+    said(&world, "bob", &here, "his", ("the party is on the roof", "")).await;
+    said(&world, "ada", &here, "hers", ("Bob, the party is in the garden", "")).await;
+    for (id, text) in [("x", "I see"), ("y", "all right"), ("z", "here you are, signed")] {
+        said(&world, "ada", &here, id, (text, "")).await;
+    }
+    assert_eq!(find(&world, "ada", &here, "what did Bob say about the party?").await[0], "his");
+    world
+        .by_hand(
+            "INSERT INTO inbox (event, conversation_id, person_id, kind, text, state, turn_id, instance, received_at) \
+             SELECT 'e', conversation_id, person_id, 'said', text, 'done', id, 'i', 0 FROM turns WHERE id = 'z'",
+        )
+        .await;
+    world
+        .by_hand(
+            "INSERT INTO attachments (id, person_id, conversation_id, event, number, name, kind, media_type, bytes, content, \
+             source, created_at) SELECT 'f', person_id, conversation_id, 'e', 0, 'lease-2026.pdf', 'pdf', 'application/pdf', 1, \
+             'notice period of three months', '', 0 FROM turns WHERE id = 'z'",
+        )
+        .await;
+    // As after an upgrade.
+    world.by_hand("UPDATE turns SET indexed = 0 WHERE id = 'z'").await;
+    for question in ["lease", "which notice period do we have?"] {
+        assert_eq!(find(&world, "ada", &here, question).await[0], "z", "{question}");
+    }
+    let mut batch = Batch::new();
+    batch.run("DELETE FROM attachments", []);
+    world.store.write(batch).await.unwrap();
+    assert_eq!(find(&world, "ada", &here, "lease").await, [""; 0]);
+    assert_eq!(find(&world, "ada", &here, "signed").await[0], "z");
+}
+
 async fn of_equal_texts_the_newer_comes_first(world: World) {
     let here = world.room().await;
     for id in ["one", "two", "three"] {
@@ -176,4 +210,4 @@ Corrected (40): 1.000
 OtherWords (40): 0.900
 Nothing (40): 0.000
 all that was said (200): 0.980
-16903355609668381440";
+17318203334594452468";

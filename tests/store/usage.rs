@@ -84,6 +84,9 @@ async fn roles_are_summed_with_their_model_calls(world: World) {
     for row in [call("a1", 0, 10), call("a1", 1, 12), call("a2", 0, 11), call("a5", 0, 11)] {
         world.write(|batch| calls::insert(batch, &row)).await.unwrap();
     }
+    let root = execution("t1", "o1", "orchestrator");
+    world.execution(ExecutionRow { started_at: Some(10), ..root }).await;
+    world.write(|batch| calls::insert(batch, &call("o1", 0, 11))).await.unwrap();
     let rows = usage::by_role(&world.store, 10, 30).await.unwrap();
     let one = call("a1", 0, 10);
     let [tester, planner] = &rows[..] else { panic!("{rows:?}") };
@@ -93,4 +96,8 @@ async fn roles_are_summed_with_their_model_calls(world: World) {
     assert!((tester.cost_usd - 3.0 * one.cost_usd).abs() < 1e-9);
     assert_eq!((planner.agents, planner.completed, planner.out_of_time, planner.calls), (1, 0, 1, 0));
     assert_eq!(usage::by_role(&world.store, 11, 30).await.unwrap(), []);
+    let (calls, tokens, usd) = usage::of_orchestrator(&world.store, 10, 30).await.unwrap();
+    assert_eq!((calls, tokens), (1, one.prompt_tokens + one.completion_tokens));
+    assert!((usd - one.cost_usd).abs() < 1e-9);
+    assert_eq!(usage::of_orchestrator(&world.store, 12, 30).await.unwrap(), (0, 0, 0.0));
 }

@@ -467,7 +467,7 @@ async fn a_watch_goes_where_its_person_goes(world: World) {
     world.is_read_to(&mark(1, 0)).await.unwrap();
     world.write(|batch| watches::insert(batch, &theirs)).await.unwrap();
     let unread = watches::source(&world.store, &theirs.source).await.unwrap();
-    world.write(|batch| watches::advance(batch, &unread, &Mark::Time(3))).await.unwrap();
+    world.write(|batch| watches::advance(batch, &unread, &Mark::Due(3, "t1".into()))).await.unwrap();
     world.finds(&theirs, &["m1"]).await;
     links::offer(&world.store, "AAAA-AAAA", &ada).await.unwrap();
     assert!(links::join(&world.store, "AAAA-AAAA", &phone).await.unwrap());
@@ -525,8 +525,26 @@ async fn tasks_that_became_due_are_found(world: World) {
     }
     world.write(|batch| tasks::complete(batch, &"t3".into(), 1)).await.unwrap();
     let ada = world.person("ada").await.id;
-    let due = tasks::due_between(&world.store, &ada, (10, 30)).await.unwrap();
-    assert_eq!(due.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["t2"]);
+    let due = async |after, last: &str| {
+        let due = tasks::due_between(&world.store, &ada, (after, &last.into()), 30).await.unwrap();
+        due.into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(due(10, "t1").await, ["t2"]);
+    // More of the same time than are read at once.
+    let task = crate::tasks::task(&world, "u", Some(25)).await;
+    let add = |batch: &mut Batch| {
+        for number in 0..450 {
+            tasks::insert(batch, &tasks::TaskRow { id: format!("u{number:03}").into(), ..task.clone() });
+        }
+    };
+    world.write(add).await.unwrap();
+    let (mut last, mut read) = ("t2".to_owned(), 0);
+    let mut after = 20;
+    while let Some(next) = due(after, &last).await.pop() {
+        read += due(after, &last).await.len();
+        (after, last) = (25, next);
+    }
+    assert_eq!((read, last.as_str()), (450, "u449"));
 }
 
 /// A mailbox: its mails by UID.

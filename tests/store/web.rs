@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_store::{Batch, changes, executions, people, timeline, turns, web};
+use adjutant_store::{Batch, changes, executions, known, people, settings, timeline, turns, web};
 use adjutant_types::{ExecutionStatus, TurnStatus};
 use sqlx::{Connection, Executor};
 
@@ -15,6 +15,7 @@ on_both!(
     a_late_commit_is_not_overtaken,
     a_place_that_was_deleted_is_told,
     an_account_is_made_once,
+    changes_of_settings_are_on_record_and_go_with_their_person,
 );
 
 async fn sign_in(world: &World, user: &str) -> String {
@@ -140,4 +141,14 @@ async fn an_account_is_made_once(world: World) {
         assert_eq!(web::ensure_account(&world.store, "web", &ada.id).await.unwrap(), ada);
     }
     assert_eq!(people::accounts(&world.store, &ada.id).await.unwrap().len(), 2);
+}
+
+async fn changes_of_settings_are_on_record_and_go_with_their_person(world: World) {
+    let (ada, bob) = (world.person("ada").await.id, world.person("bob").await.id);
+    settings::note(&world.store, &ada, "[\"limits.day_tokens\"]", "1st").await.unwrap();
+    settings::note(&world.store, &bob, "[\"memory.extract\"]", "2nd").await.unwrap();
+    let latest = settings::latest(&world.store, 1).await.unwrap();
+    assert_eq!((latest.len(), latest[0].person_id.clone(), latest[0].digest.as_str()), (1, bob, "2nd"));
+    known::erase(&world.store, &ada).await.unwrap();
+    assert_eq!(settings::latest(&world.store, 9).await.unwrap().len(), 1);
 }

@@ -66,3 +66,20 @@ fn an_account_is_seen_and_changed_by_its_person_alone() {
     assert_eq!(page.matches("Emails are sent from here.").count(), 1, "the other one isn't the default");
     site.stop();
 }
+
+#[test]
+fn a_password_that_is_good_no_more_comes_with_the_providers_help() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    connect(&site, ada, "a1", "private", AccountState::NeedsLogin);
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        let sql = "UPDATE connected_accounts SET provider = 'password', address = 'ada@icloud.com'";
+        batch.run(sql, []);
+        store.write(batch).await.unwrap();
+    });
+    let page = browser.get("/accounts").body;
+    assert!(page.contains("href=\"https://support.apple.com/102654\""), "{page}");
+    site.stop();
+}

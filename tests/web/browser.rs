@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_types::AccountState;
 use serde_json::json;
 
@@ -51,19 +52,19 @@ fn with_model(model: &FakeModel) -> String {
 }
 
 /// Signs in with the link from the chat, as a person who taps it.
-fn sign_in(chromium: &mut Chromium, site: &Site, person: i64) {
+pub(crate) fn sign_in(chromium: &mut Chromium, site: &Site, person: i64) {
     let link = site.link_for(person);
     chromium.run(&format!("await page.goto({}); await page.waitForURL(/8?\\/$/);", json!(link)));
 }
 
-fn goto(chromium: &mut Chromium, site: &Site, path: &str) {
+pub(crate) fn goto(chromium: &mut Chromium, site: &Site, path: &str) {
     let address = format!("http://{}{path}", site.address);
     chromium.run(&format!("await page.goto({}); ", json!(address)));
     chromium.shows("body[data-live]");
 }
 
 /// The pages at all widths, in both schemes: what axe finds, and whether anything is wider than the window.
-fn look_at_all(chromium: &mut Chromium, name: &str) {
+pub(crate) fn look_at_all(chromium: &mut Chromium, name: &str) {
     for scheme in ["light", "dark"] {
         for width in [320, 360, 768, 1440, 1920] {
             chromium.run(&format!(
@@ -246,10 +247,105 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
         ("/accounts", "accounts"),
         ("/usage", "usage"),
         ("/system", "system"),
+        ("/settings", "settings"),
     ] {
         chromium.run(&format!("await page.goto('http://{}{path}');", site.address));
         look_at_all(&mut chromium, name);
     }
+    change_a_setting(&mut chromium);
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+/// Sets a budget on the open page of settings, with all its sections open, and undoes that.
+fn change_a_setting(chromium: &mut Chromium) {
+    let open = "await page.evaluate(() => document.querySelectorAll('main details').forEach(one => one.open = true));";
+    chromium.run(open);
+    look_at_all(chromium, "settings-open");
+    chromium.run("await page.fill('[name=\"set.limits.day_tokens\"]', '500000');");
+    chromium.run("await page.locator('form', {has: page.locator('[name=\"set.limits.day_tokens\"]')}).getByText('Show the change').click();");
+    chromium.shows("ins >> text=day_tokens = 500000");
+    look_at_all(chromium, "settings-change");
+    chromium.run("await page.click('text=Write it');");
+    chromium.shows("text=Ada: limits.day_tokens");
+    chromium.run(open);
+    assert_eq!(
+        chromium.run("return page.locator('[name=\"set.limits.day_tokens\"]').inputValue();"),
+        "500000"
+    );
+    chromium.run("await page.click('text=Undo the last change');");
+    chromium.shows("del >> text=day_tokens = 500000");
+    chromium.run("await page.click('text=Write it');");
+    chromium.shows("text=Undo the last change");
+    chromium.run(open);
+    assert_eq!(chromium.run("return page.locator('[name=\"set.limits.day_tokens\"]').inputValue();"), "");
+}
+
+#[test]
+fn a_thing_is_changed_in_one_tab_seen_in_another_and_found() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    site.telegram.say(ada, ada, "add a task to buy milk");
+    wait_until("it is added", || site.home.tasks() == ["buy milk"]);
+    goto(&mut chromium, &site, "/things");
+    chromium.run(
+        "globalThis.other = await context.newPage(); await other.goto(page.url()); \
+         await other.locator('body[data-live]').waitFor();",
+    );
+    chromium.run("await page.locator('td.act summary', {hasText: 'Edit'}).click();");
+    look_at_all(&mut chromium, "things-edit");
+    chromium.run("await page.fill('.edit [name=\"text\"] >> nth=0', 'buy oat milk'); await page.click('.edit button');");
+    chromium.shows("td >> text=buy oat milk");
+    chromium.hides(".edit");
+    chromium.run("await other.locator('td', {hasText: 'buy oat milk'}).waitFor();");
+    chromium.run("await page.click('td.act button >> text=Done');");
+    chromium.run("await other.locator('button', {hasText: 'Open again'}).waitFor(); await other.close();");
+    chromium.run("await page.click('nav >> text=Search'); await page.fill('[name=\"q\"]', 'milk'); await page.keyboard.press('Enter');");
+    chromium.shows("a >> text=add a task to buy milk");
+    look_at_all(&mut chromium, "search");
+    chromium.run("await page.click('a >> text=add a task to buy milk');");
+    chromium.shows(".turn:target");
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
+fn a_voice_note_is_recorded_sent_and_answered() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    const WORDS: &str = "add a task to call Ada";
+    let speech = FakeSpeech::start();
+    speech.knows(WORDS.as_bytes(), WORDS);
+    let site = Site::start(&format!(
+        "[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+        speech.base_url()
+    ));
+    let ada = site.telegram.person("Ada");
+    // A microphone that hears these words.
+    chromium.run(&format!(
+        "await context.addInitScript((bytes) => {{ navigator.mediaDevices.getUserMedia = async () => ({{ getTracks: () => [] }}); \
+         window.MediaRecorder = class extends EventTarget {{ static isTypeSupported() {{ return true; }} start() {{}} \
+         stop() {{ const data = new Blob([new Uint8Array(bytes)]); \
+         this.dispatchEvent(Object.assign(new Event('dataavailable'), {{ data }})); this.dispatchEvent(new Event('stop')); }} }}; }}, {});",
+        json!(note(3, WORDS))
+    ));
+    sign_in(&mut chromium, &site, ada);
+    goto(&mut chromium, &site, "/talk");
+    chromium.run("await page.click('#speak');");
+    chromium.shows("#files >> text=Recording");
+    look_at_all(&mut chromium, "recording");
+    // Dropped, it is never sent.
+    chromium.run("await page.click('#files button');");
+    chromium.hides("#files li");
+    chromium.shows("#speak:not([aria-label])");
+    chromium.run("await page.click('#speak');");
+    chromium.shows("#speak[aria-label=\"Stop and send\"]");
+    chromium.run("await page.click('#speak');");
+    chromium.shows("text=Added “call Ada”");
+    assert_eq!(site.home.tasks(), ["call Ada"]);
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);
     site.stop();

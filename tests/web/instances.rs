@@ -43,7 +43,11 @@ fn any_instance_serves_any_page_and_an_answer_at_one_closes_the_question_at_the_
     let ada = site.telegram.person("Ada");
     let mut here = site.browser(ada);
     let (_home, gateway, address) = another(&url, &site.telegram);
-    let mut there = Browser { address, ..here.clone() };
+    // Each has an address of its own here, and with it another name for its cookie.
+    let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+    let renamed = |cookie: &String| cookie.replacen(&port(&here.address), &port(&address), 1);
+    let cookie = here.cookie.as_ref().map(renamed);
+    let mut there = Browser { address, cookie, ..here.clone() };
     for path in ["/", "/talk", "/workflows", "/things", "/usage", "/people", "/system", "/sessions"] {
         assert_eq!(there.get(path).status, 200, "she signed in at the other one: {path}");
     }

@@ -103,7 +103,10 @@ fn a_link_expires_and_a_session_ends_with_its_person() {
     let mut browser = site.browser(ada);
     assert_eq!(browser.get("/talk").status, 200);
     age("UPDATE web_sessions SET expires_at = 1");
-    assert_eq!(browser.get("/talk").status, 401);
+    let answer = browser.get("/talk");
+    assert!(answer.status == 401 && answer.body.contains("no longer signed in"), "{}", answer.body);
+    let answer = site.stranger().get("/talk");
+    assert!(answer.status == 401 && !answer.body.contains("no longer signed in"), "{}", answer.body);
     site.stop();
 }
 

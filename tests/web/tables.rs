@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::telegram::BOT_NAME;
 use adjutant_store::Batch;
 
-use crate::client::{Answer, Site};
+use crate::client::{Answer, Browser, Site};
 use crate::gateway::wait_until;
 
 /// The key of the first row that can be acted on in this way.
@@ -56,6 +57,76 @@ fn what_is_kept_of_a_person_is_seen_and_deleted_by_them_alone() {
 }
 
 #[test]
+fn things_are_changed_by_whose_they_are() {
+    let site = Site::start("");
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    for text in ["add a task to water the plants", "remember that Bob prefers mornings"] {
+        let before = site.telegram.seen(ada).len();
+        site.telegram.say(ada, ada, text);
+        wait_until("the answer", || site.telegram.seen(ada).len() > before);
+    }
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run("UPDATE tasks SET recurrence = 'FREQ=DAILY'", []);
+        batch.run(
+            "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
+             SELECT 'abc123', person_id, id, 'what is due', '0 9 * * *', 'UTC', 'active', 9000000000000, 1 \
+             FROM conversations WHERE person_id = (SELECT person_id FROM tasks)",
+            [],
+        );
+        store.write(batch).await.unwrap();
+    });
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    let page = browser.get("/things");
+    let (task, memory) = (key(&page, "edit-task"), key(&page, "edit-memory"));
+    let changes: [&[(&str, &str)]; 5] = [
+        &[
+            ("act", "edit-task"),
+            ("key", &task),
+            ("text", "water <b>all</b> plants"),
+            ("text", "2026-12-01 17:00"),
+        ],
+        &[("act", "edit-memory"), ("key", &memory), ("text", "Bob prefers evenings")],
+        &[("act", "pause-schedule"), ("key", "abc123")],
+        &[("act", "resume-schedule"), ("key", "abc123")],
+        &[("act", "done"), ("key", &task)],
+    ];
+    for change in changes {
+        assert_eq!(other.submit("/act", change).status, 409, "it isn't hers: {change:?}");
+        assert_eq!(browser.post("/act", change).status, 403, "no other site may: {change:?}");
+        assert_eq!(browser.submit("/act", change).status, 303, "{change:?}");
+    }
+    // Her other pages hear of each.
+    assert_eq!(site.home.count("SELECT count(*) FROM changes WHERE kind = 'thing'"), 5);
+    let page = browser.get("/things");
+    for part in [
+        "water &lt;b&gt;all&lt;/b&gt; plants",
+        "Bob prefers evenings",
+        "name=\"act\" value=\"pause-schedule\"",
+    ] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    // One that repeats is there again, on the next of its days.
+    assert_eq!(site.home.tasks(), ["water <b>all</b> plants"; 2]);
+    let again = key(&page, "edit-task");
+    assert_ne!(again, task);
+    for texts in [["", ""], ["x", "someday"]] {
+        let fields = [("act", "edit-task"), ("key", &*again), ("text", texts[0]), ("text", texts[1])];
+        assert_eq!(browser.submit("/act", &fields).status, 409, "{texts:?}");
+    }
+    for text in ["", "my password is 12hunter"] {
+        let fields = [("act", "edit-memory"), ("key", &*memory), ("text", text)];
+        assert_eq!(browser.submit("/act", &fields).status, 409, "{text}");
+    }
+    // What was ticked off by mistake is open again.
+    assert_eq!(other.submit("/act", &[("act", "reopen"), ("key", &task)]).status, 409);
+    assert_eq!(browser.submit("/act", &[("act", "reopen"), ("key", &task)]).status, 303);
+    assert_eq!(browser.submit("/act", &[("act", "reopen"), ("key", &task)]).status, 409, "it is open");
+    assert_eq!(site.home.count("SELECT count(*) FROM tasks WHERE state = 'open'"), 2);
+    site.stop();
+}
+
+#[test]
 fn usage_is_drawn_and_exported_each_ones_own_and_all_for_owners() {
     let model = FakeModel::start(|_| Reply::text("Fine."));
     let site = Site::start(&format!(
@@ -73,7 +144,9 @@ fn usage_is_drawn_and_exported_each_ones_own_and_all_for_owners() {
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
     assert!(csv.body.starts_with("of,name,calls,tokens,cost_usd\r\nday,"), "{}", csv.body);
     assert!(!csv.body.contains("person,"), "{}", csv.body);
-    assert!(owner.get("/usage").body.contains("By model"));
+    let page = owner.get("/usage").body;
+    assert!(page.contains("By model") && page.contains("<td>Orchestrator</td>"), "{page}");
+    assert!(page.contains("<span>110</span><span>55</span><span>0</span>"), "{page}");
     let csv = owner.get("/usage.csv").body;
     assert!(
         csv.contains("person,\"'=Eve\",1,110,0.000000\r\n") && csv.contains("model,\"fake\",1,110,"),
@@ -118,6 +191,43 @@ fn owners_let_people_in_and_send_again_what_was_given_up() {
     wait_until("it is sent again", || site.telegram.seen(eve).len() > before);
     assert_eq!(browser.submit("/act", &[("act", "retry"), ("key", &dead)]).status, 409, "it was sent");
     assert!(browser.get("/system").body.contains("Everything was delivered."));
+    site.stop();
+}
+
+#[test]
+fn owners_see_and_change_the_rules_of_rooms() {
+    let site = Site::start("[assistant]\nowner = [\"telegram:1000\"]\n");
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let team = site.telegram.supergroup("The <team>");
+    site.telegram.say(eve, team, &format!("@{BOT_NAME} what is overdue?"));
+    wait_until("the answer", || !site.telegram.seen(team).is_empty());
+    let (mut owner, mut other) = (site.browser(ada), site.browser(eve));
+    let page = owner.get("/system");
+    assert!(
+        page.body.contains("The &lt;team&gt;") && page.body.contains("everybody I know"),
+        "{}",
+        page.body
+    );
+    let room = key(&page, "edit-room");
+    let change = |browser: &mut Browser, [answers, skills, people]: [&str; 3]| {
+        let parts = [("text", answers), ("text", skills), ("text", people)];
+        let fields = [("act", "edit-room"), ("key", room.as_str()), ("back", "/system")];
+        browser.submit("/act", &[&fields[..], &parts[..]].concat()).status
+    };
+    assert_eq!(change(&mut other, ["never", "all", "all"]), 409, "she is no owner");
+    for wrong in [["sometimes", "all", "all"], ["always", "juggling", "all"], ["always", "all", "Somebody"]] {
+        assert_eq!(change(&mut owner, wrong), 409, "{wrong:?}");
+    }
+    assert_eq!(site.home.count("SELECT count(*) FROM room_rules"), 0);
+    assert_eq!(change(&mut owner, ["never", "Tasks, memory", "all"]), 303);
+    let page = owner.get("/system").body;
+    assert!(page.contains("value=\"tasks, memory\"") && page.contains("value=\"never\""), "{page}");
+    let before = site.telegram.seen(team).len();
+    site.telegram.say(eve, team, &format!("@{BOT_NAME} what is due?"));
+    site.telegram.say(eve, team, &format!("/room@{BOT_NAME}"));
+    wait_until("the rule", || site.telegram.seen(team).len() > before);
+    let shown = site.telegram.seen(team);
+    assert!(shown.len() == before + 1 && shown[before].text.contains("nothing but /room"), "{shown:#?}");
     site.stop();
 }
 
@@ -177,7 +287,18 @@ fn owners_see_instances_leases_servers_and_the_log_of_a_turn() {
     site.telegram.say(eve, eve, "do stumble over my passion");
     wait_until("the answer", || !site.telegram.seen(eve).is_empty());
     let (mut owner, mut other) = (site.browser(ada), site.browser(eve));
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
+             completion_tokens, cost_usd, started_at, duration_ms, audio_ms, purpose) \
+             SELECT 'b1', '', '', '', 'HTTP 500', 0, 0, 0, 0, max(started_at), 1, 0, 'fold' FROM turns",
+            [],
+        );
+        store.write(batch).await.unwrap();
+    });
     let page = owner.sees("/system", "/log/");
+    assert!(page.contains("In the last hour, 1 of "), "{page}");
     for part in ["(this one)", ">channel:telegram</td>", ">notes</td>", "stopped until it is needed"] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -1,5 +1,9 @@
 //! Conversations on the page: what was said elsewhere, writing, answering, stopping, and who may see what.
 
+use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::speech::{FakeSpeech, note};
+use adjutant_store::Batch;
+
 use crate::client::Site;
 use crate::gateway::{eventually, wait_until};
 
@@ -11,8 +15,7 @@ fn what_was_said_elsewhere_is_there_and_one_can_write() {
     let mut browser = site.browser(ada);
     let page = browser.sees("/talk", "Added “call");
     assert!(page.contains("add a task to call &lt;b&gt;Bob&lt;/b&gt; &amp; co"), "{page}");
-    let code = page.split("/login#").nth(1).unwrap();
-    assert!(code.starts_with('…'), "a code is on the page: {code}");
+    assert!(!page.contains("/login#") && !page.contains(">/web<"), "whoever reads it is signed in: {page}");
     for part in ["tasks.create", "Orchestrator", "class=\"badge done\"", ">telegram<", "<time datetime=\"20"]
     {
         assert!(page.contains(part), "{part} is missing: {page}");
@@ -72,6 +75,112 @@ fn a_file_is_uploaded_sent_and_saved_again_by_its_sender_alone() {
     assert!(!log.contains("panicked"), "{log}");
 }
 
+#[test]
+fn what_is_spoken_on_the_page_is_heard_like_any_voice_note() {
+    const WORDS: &str = "add a task to call Ada";
+    let speech = FakeSpeech::start();
+    speech.knows(WORDS.as_bytes(), WORDS);
+    let site = Site::start(&format!(
+        "[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+        speech.base_url()
+    ));
+    let mut browser = site.browser(site.telegram.person("Ada"));
+    let page = browser.get("/talk");
+    assert!(page.body.contains("id=\"speak\"") && page.body.contains("data-most=\"600\""), "{}", page.body);
+    assert!(page.header("permissions-policy").unwrap().contains("microphone=(self)"));
+    let key = browser.upload(&String::from_utf8(note(2, WORDS)).unwrap());
+    let (once, spoken) = (page.field("once"), format!("{key}:2"));
+    for _ in 0..2 {
+        let fields = [("once", once.as_str()), ("text", ""), ("spoken", spoken.as_str())];
+        assert_eq!(browser.submit("/say", &fields).status, 303);
+    }
+    browser.sees("/talk", "Added “call Ada”");
+    assert_eq!(site.home.tasks(), ["call Ada"]);
+    for spoken in ["", "upload-x", "upload-x:soon"] {
+        let fields = [("once", once.as_str()), ("text", ""), ("spoken", spoken)];
+        assert_eq!(browser.submit("/say", &fields).status, 422, "{spoken}");
+    }
+    site.stop();
+}
+
+#[test]
+fn the_page_has_its_assistants_name_and_says_what_web_is_for() {
+    let site = Site::start("[assistant]\nname = \"Jarvis <b>\"\n");
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    browser.say("/web");
+    let page = browser.sees("/talk", "on the page already");
+    assert!(!page.contains("/login#") && !page.contains("id=\"speak\""), "{page}");
+    assert!(page.contains("<span class=\"brand\">Jarvis &lt;b&gt;</span>"), "{page}");
+    assert!(
+        page.contains("<b>Jarvis &lt;b&gt;</b>") && page.contains(" · Jarvis &lt;b&gt;</title>"),
+        "{page}"
+    );
+    site.stop();
+}
+
+#[test]
+fn a_conversation_can_be_limited_to_a_channel() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    site.telegram.say(ada, ada, "add a task to write there, see https://a.example/x.");
+    let mut browser = site.browser(ada);
+    browser.say("add a task to write here");
+    let page = browser.sees("/talk", "Added “write here”");
+    assert!(page.contains("<a href=\"https://a.example/x\" rel=\"noopener noreferrer nofollow\">"), "{page}");
+    let own = browser.sees("/talk?channel=web", "Added “write here”");
+    assert!(!own.contains("write there"), "{own}");
+    let own = browser.sees("/talk?channel=telegram", "write there");
+    assert!(!own.contains("write here"), "{own}");
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run("UPDATE conversations SET shared = 1 WHERE channel = 'telegram'", []);
+        store.write(batch).await.unwrap();
+    });
+    assert!(browser.get("/talk").body.contains(">telegram, group<"));
+    // The time of a message leads to it.
+    let link = page.split("class=\"at\" href=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let (path, message) = link.split_once('#').unwrap();
+    assert!(browser.get(path).body.contains(&format!("id=\"{message}\"")));
+    site.stop();
+}
+
+#[test]
+fn questions_about_a_days_budget_are_answered_at_once() {
+    let model = FakeModel::start(|_| Reply::text("Fine."));
+    let site = Site::start(&format!(
+        "[assistant]\nowner = [\"telegram:1000\"]\n[limits]\nday_tokens = 10\n[model]\nprovider = \"openai\"\n\
+         name = \"fake\"\nbase_url = \"{}\"\n",
+        model.base_url()
+    ));
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    // The first one uses it up.
+    site.telegram.say(ada, ada, "how are you?");
+    wait_until("it is answered", || {
+        site.telegram.seen(ada).iter().any(|seen| seen.text.starts_with("Fine."))
+    });
+    for number in 1..=3 {
+        site.telegram.say(ada, ada, &format!("how are you, the {number}th time?"));
+        wait_until("it waits", || {
+            site.home.count("SELECT count(*) FROM questions WHERE state = 'pending' AND outbox_id <> ''")
+                == number
+        });
+    }
+    let page = browser.sees("/", "3 requests wait");
+    assert!(page.contains("name=\"all\" value=\"continue\"") && page.contains("Stop all"), "{page}");
+    assert!(!other.get("/").body.contains("name=\"all\""));
+    assert_eq!(other.submit("/press", &[("all", "stop")]).status, 303, "she has none");
+    assert_eq!(browser.submit("/press", &[("all", "approve")]).status, 409);
+    assert_eq!(site.home.count("SELECT count(*) FROM questions WHERE state = 'pending'"), 3);
+    assert_eq!(browser.submit("/press", &[("all", "stop")]).status, 303);
+    wait_until("all have ended", || {
+        site.home.count("SELECT count(*) FROM turns WHERE ended_at IS NULL") == 0
+    });
+    assert!(!browser.get("/").body.contains("name=\"all\""));
+    site.stop();
+}
+
 /// Ada is asked on Telegram whether a task may be deleted.
 fn asked(site: &Site, ada: i64) -> i64 {
     site.telegram.say(ada, ada, "add a task to buy milk");
@@ -103,7 +212,7 @@ fn an_answer_on_the_page_closes_the_question_elsewhere() {
     let outcome = page.split("class=\"outcome\"").nth(1).unwrap_or_else(|| panic!("{page}"));
     let outcome = &outcome[..outcome.find("</p>").unwrap()];
     assert!(outcome.contains("<b>Ada approved</b>") && outcome.ends_with("on the page"), "{outcome}");
-    assert!(browser.sees("/", "Answered lately").contains("Ada approved"));
+    assert!(browser.sees("/", "Recently answered").contains("Ada approved"));
     let late = browser.submit("/press", &[("button", &format!("{button}:reject"))]);
     assert!(late.status == 409 && late.body.contains("You already answered"), "{}", late.body);
     site.stop();

@@ -96,6 +96,8 @@ fn times_are_in_the_zone_of_the_browser_or_else_of_the_person() {
     let site = Site::start("[assistant]\ntimezone = \"Asia/Kolkata\"\n");
     let ada = site.telegram.person("Ada");
     let mut browser = site.browser(ada);
+    site.telegram.say(ada, ada, "thanks");
+    browser.sees("/talk", "re welcome!");
     let cookie = browser.cookie.clone().unwrap();
     // The zone that the script tells, and how far its clocks are ahead, in minutes.
     for (zone, ahead) in

@@ -28,6 +28,12 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
     }
     assert!(other.get("/things").body.contains("Nothing is watched."));
     let first = key(&page);
+    for act in ["pause-watch", "resume-watch"] {
+        assert_eq!(other.submit("/act", &[("act", act), ("key", &first)]).status, 409, "it isn't hers");
+        assert_eq!(browser.submit("/act", &[("act", act), ("key", &first)]).status, 303);
+        let is_paused = browser.get("/things").body.contains("value=\"resume-watch\"");
+        assert_eq!(is_paused, act == "pause-watch");
+    }
     assert_eq!(other.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 409, "it isn't hers");
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 303);
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 409, "it is gone");

@@ -70,6 +70,17 @@ pub trait ChatPort: Send + Sync {
         let _ = event;
         self.show(address, receipt, text).await
     }
+    /// Shows the agents of a turn in a form of the platform's own, in place of the message with this receipt. Nothing where
+    /// there is none: then [`Self::show_progress`] shows them as text.
+    async fn show_agents(
+        &self,
+        event: Option<&str>,
+        receipt: Option<&str>,
+        progress: &Progress,
+    ) -> Option<Delivery> {
+        let _ = (event, receipt, progress);
+        None
+    }
     /// Shows what of an answer is written so far, like [`Self::show_progress`]. The receipt is empty if what it shows is no
     /// message, and vanishes by itself.
     async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {

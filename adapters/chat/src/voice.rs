@@ -90,7 +90,7 @@ pub enum DownloadError {
     #[error("the download broke off: {0}")]
     Passing(String, Option<Duration>),
     /// The platform doesn't have it any more, or doesn't give it to us.
-    #[error("the file isn't there any more: {0}")]
+    #[error("the file isn't there anymore: {0}")]
     Gone(String),
     /// It is longer than we take.
     #[error("the file is too big")]

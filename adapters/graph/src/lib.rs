@@ -12,6 +12,7 @@ mod http;
 mod mail;
 mod mail_send;
 mod recurrence;
+mod subscription;
 
 use std::time::Duration;
 

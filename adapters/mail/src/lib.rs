@@ -1,4 +1,4 @@
-//! Email: composes messages, sends them by SMTP, and finds and reads them by IMAP.
+//! Email: composes messages, sends them by SMTP, and finds and reads them by IMAP; for evaluations, all in memory.
 //!
 //! Whatever comes from a server or is in a message is untrusted: sizes and counts are limited, every exchange has a
 //! timeout, and passwords and tokens are never shown.
@@ -10,6 +10,7 @@ mod connection;
 mod headers;
 mod html;
 mod imap;
+mod memory;
 mod message;
 mod mx;
 mod nesting;
@@ -32,6 +33,7 @@ pub use html::readable;
 pub use imap::{
     FlagChange, Folder, FolderKind, Found, Imap, MailMark, MailNews, MailboxWatch, MessageLocation, Query,
 };
+pub use memory::MemoryMailbox;
 pub use message::{AttachmentInfo, MAX_TEXT, Message};
 pub use mx::{accepts_mail, service_host};
 pub use parts::decoded;

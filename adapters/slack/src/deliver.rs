@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound,
-    OutgoingVoice, Reaction, Reconciliation, Retract,
+    OutgoingVoice, Progress, Reaction, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -98,6 +98,15 @@ impl ChatPort for Slack {
             Some(command) => self.show_for_command(&command, address, receipt, text).await,
             None => self.show(address, receipt, text).await,
         }
+    }
+
+    async fn show_agents(
+        &self,
+        event: Option<&str>,
+        receipt: Option<&str>,
+        progress: &Progress,
+    ) -> Option<Delivery> {
+        self.task_cards(event, receipt, progress).await
     }
 
     async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {

@@ -1,8 +1,10 @@
-//! Answers that grow in a stream while they are written.
+//! Answers that grow in a stream while they are written, and agents at work as task cards.
 //!
 //! Only a thread can have a stream: <https://docs.slack.dev/reference/methods/chat.startStream>. Elsewhere, and where
-//! Slack refuses one, the draft's message is edited. A turn has at most one stream; if what it shows turns out to be
-//! wrong, edits go on with its message. A message can't be edited or deleted while its stream is open
+//! Slack refuses one, the message is edited. A turn's answer has at most one stream; if what it shows turns out to be
+//! wrong, edits go on with its message. A stream takes only what it began with, text or chunks
+//! (`streaming_mode_mismatch`, <https://docs.slack.dev/reference/methods/chat.appendStream>), so cards have a stream of
+//! their own, whose place the answer takes. A message can't be edited or deleted while its stream is open
 //! (`streaming_state_conflict`, <https://docs.slack.dev/reference/methods/chat.update>), so whoever wants to stops it
 //! first, also if another process began it. Race accepted: a process dies while it starts one, and Slack keeps the
 //! first words.
@@ -11,9 +13,10 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::richtext::markup::ZERO_WIDTH_SPACE;
-use adjutant_chat::{Address, AnswerDraft, Delivery, sanitized};
+use adjutant_chat::{Address, AgentProgress, AnswerDraft, Delivery, Progress, one_line, sanitized};
+use adjutant_l10n::turns;
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::Slack;
@@ -49,48 +52,62 @@ const RISKY: [char; 5] = ['<', '@', ':', '.', '&'];
 /// Turns whose streams are known.
 const TURNS: usize = 1_000;
 
+/// The longest name of an agent on its card, in characters. Slack takes 256.
+const CARD: usize = 100;
+
 /// The streams of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     /// Our workspace, with which a channel's stream names whom it is for.
     pub(crate) team: OnceCell<String>,
-    of_turns: Mutex<HashMap<String, Stream>>,
+    /// Of each turn, what of its draft is shown, and its cards.
+    drafts: Mutex<HashMap<String, Stream<String>>>,
+    cards: Mutex<HashMap<String, Stream<Vec<Value>>>>,
     /// The channels where Slack refused one.
     refused: Mutex<HashSet<String>>,
+    refused_cards: Mutex<HashSet<String>>,
 }
 
 #[derive(Debug, Clone)]
-struct Stream {
+struct Stream<T> {
     place: String,
     receipt: String,
     is_open: bool,
-    /// What of the draft it shows.
-    shown: String,
-    /// In bytes, as Slack has it.
-    length: usize,
+    shown: T,
     began: Instant,
     /// Slack takes nothing before.
     paused_until: Instant,
 }
 
-impl Streams {
-    fn put(&self, draft: &AnswerDraft<'_>, stream: Stream) {
-        let mut all = self.of_turns.lock();
-        if all.len() >= TURNS && !all.contains_key(draft.turn) {
-            all.clear();
-        }
-        all.insert(draft.turn.to_owned(), stream);
+impl<T> Stream<T> {
+    fn new(address: &Address, receipt: &str, shown: T) -> Self {
+        let (place, receipt, now) = (address.place.clone(), receipt.to_owned(), Instant::now());
+        Self { place, receipt, is_open: true, shown, began: now, paused_until: now }
     }
+}
 
+fn put<T>(all: &Mutex<HashMap<String, Stream<T>>>, key: &str, stream: Stream<T>) {
+    let mut all = all.lock();
+    if all.len() >= TURNS && !all.contains_key(key) {
+        all.clear();
+    }
+    all.insert(key.to_owned(), stream);
+}
+
+fn close<T>(all: &Mutex<HashMap<String, Stream<T>>>, receipt: &str) -> bool {
+    let mut all = all.lock();
+    let open = all.values_mut().find(|one| one.is_open && one.receipt == receipt);
+    open.map(|one| one.is_open = false).is_some()
+}
+
+impl Streams {
     /// Whether the stream was open; whoever closes it here stops it at Slack.
     pub(crate) fn close(&self, receipt: &str) -> bool {
-        let mut all = self.of_turns.lock();
-        let open = all.values_mut().find(|one| one.is_open && one.receipt == receipt);
-        open.map(|one| one.is_open = false).is_some()
+        close(&self.drafts, receipt) || close(&self.cards, receipt)
     }
 
     pub(crate) fn pace(&self, address: &Address) -> Duration {
-        let is_open = self.of_turns.lock().values().any(|one| one.is_open && one.place == address.place);
+        let is_open = self.drafts.lock().values().any(|one| one.is_open && one.place == address.place);
         if is_open { APPEND_PACE } else { EDIT_PACE }
     }
 }
@@ -102,83 +119,130 @@ impl Slack {
         let text = sanitized(draft.text);
         // What follows decides what these are.
         let text = text.trim_end_matches(RISKY);
-        let stream = self.streams.of_turns.lock().get(draft.turn).cloned();
+        let stream = self.streams.drafts.lock().get(draft.turn).cloned();
         match stream {
             Some(stream) if stream.is_open && draft.receipt == Some(stream.receipt.as_str()) => {
-                self.append_stream(draft, &place, stream, text).await
+                let written = disarmed(text.strip_prefix(stream.shown.as_str())?);
+                if disarmed(text).len() > LENGTH {
+                    return None;
+                }
+                let more = (!written.is_empty()).then(|| ("markdown_text", json!(written)));
+                let of_turn = (&self.streams.drafts, draft.turn);
+                self.append_stream(&place, of_turn, stream, more, text.to_owned()).await
             }
             Some(_) => None,
-            None => self.start_stream(draft, &place, text).await,
+            None => {
+                let written = disarmed(text);
+                if text.trim().is_empty() || written.len() > LENGTH {
+                    return None;
+                }
+                let content = json!({"markdown_text": written});
+                let refused = &self.streams.refused;
+                let started =
+                    self.start_stream(&place, (draft.event, draft.receipt), content, refused).await?;
+                if let Delivery::Sent(receipt) = &started {
+                    let stream = Stream::new(draft.address, receipt, text.to_owned());
+                    put(&self.streams.drafts, draft.turn, stream);
+                }
+                Some(started)
+            }
         }
     }
 
+    /// Shows agents as task cards. Nothing if they have to be shown as text.
+    pub(crate) async fn task_cards(
+        &self,
+        event: Option<&str>,
+        receipt: Option<&str>,
+        progress: &Progress,
+    ) -> Option<Delivery> {
+        let place = deliver::place(&progress.address).ok()?;
+        let cards: Vec<Value> = progress.agents.iter().map(card).collect();
+        let stream = self.streams.cards.lock().get(&progress.turn).cloned();
+        match stream {
+            Some(stream) if stream.is_open && receipt == Some(stream.receipt.as_str()) => {
+                let changed: Vec<&Value> = cards.iter().filter(|card| !stream.shown.contains(card)).collect();
+                let more = (!changed.is_empty()).then(|| ("chunks", json!(changed)));
+                let of_turn = (&self.streams.cards, progress.turn.as_str());
+                self.append_stream(&place, of_turn, stream, more, cards).await
+            }
+            Some(_) if receipt.is_some() => None,
+            _ if cards.is_empty() => None,
+            _ => {
+                let plan = json!({"type": "plan_update", "title": turns::working()});
+                let chunks: Vec<&Value> = std::iter::once(&plan).chain(&cards).collect();
+                let content = json!({"task_display_mode": "plan", "chunks": chunks});
+                let refused = &self.streams.refused_cards;
+                let started = self.start_stream(&place, (event, receipt), content, refused).await?;
+                if let Delivery::Sent(receipt) = &started {
+                    let stream = Stream::new(&progress.address, receipt, cards);
+                    put(&self.streams.cards, &progress.turn, stream);
+                }
+                Some(started)
+            }
+        }
+    }
+
+    /// Starts a stream in the place of what is shown. Nothing where there can be none.
     async fn start_stream(
         &self,
-        draft: &AnswerDraft<'_>,
         place: &SlackPlace,
-        text: &str,
+        (event, shown): (Option<&str>, Option<&str>),
+        mut arguments: Value,
+        refused: &Mutex<HashSet<String>>,
     ) -> Option<Delivery> {
-        let (thread, written) = (place.thread?, disarmed(text));
-        let is_private = draft.event.and_then(CommandId::of_event).is_some();
-        let is_refused = self.streams.refused.lock().contains(&place.channel);
-        if is_private || is_refused || text.trim().is_empty() || written.len() > LENGTH {
+        let thread = place.thread?;
+        let is_private = event.and_then(CommandId::of_event).is_some();
+        let is_refused = refused.lock().contains(&place.channel);
+        if is_private || is_refused {
             return None;
         }
-        let mut arguments =
-            json!({"channel": place.channel, "thread_ts": thread.to_string(), "markdown_text": written});
+        arguments["channel"] = json!(place.channel);
+        arguments["thread_ts"] = json!(thread.to_string());
         if !place.is_direct() {
-            arguments["recipient_user_id"] = json!(self.cache.sender(draft.event?)?);
+            arguments["recipient_user_id"] = json!(self.cache.sender(event?)?);
             arguments["recipient_team_id"] = json!(self.streams.team.get()?);
         }
         // A stream is a message of its own.
-        if let Some(shown) = draft.receipt {
+        if let Some(shown) = shown {
             self.delete(&place.channel, shown).await.ok()?;
         }
-        let started = match self.bot.call("chat.startStream", &arguments).await {
-            Ok(started) => started,
-            Err(ApiError::Unclear) => return Some(Delivery::Unknown),
+        match self.bot.call("chat.startStream", &arguments).await {
+            Ok(started) => {
+                let Some(receipt) = started["ts"].as_str() else { return Some(Delivery::Unknown) };
+                self.remember(receipt);
+                Some(Delivery::Sent(receipt.to_owned()))
+            }
+            Err(ApiError::Unclear) => Some(Delivery::Unknown),
             Err(error) => {
                 tracing::debug!(channel = self.channel, %error, "no stream is started");
                 if matches!(error, ApiError::Refused(_) | ApiError::Scope(_)) {
-                    self.streams.refused.lock().insert(place.channel.clone());
+                    refused.lock().insert(place.channel.clone());
                 }
-                return None;
+                None
             }
-        };
-        let Some(receipt) = started["ts"].as_str() else { return Some(Delivery::Unknown) };
-        self.remember(receipt);
-        let now = Instant::now();
-        let stream = Stream {
-            place: draft.address.place.clone(),
-            receipt: receipt.to_owned(),
-            is_open: true,
-            shown: text.to_owned(),
-            length: written.len(),
-            began: now,
-            paused_until: now,
-        };
-        self.streams.put(draft, stream);
-        Some(Delivery::Sent(receipt.to_owned()))
+        }
     }
 
-    async fn append_stream(
+    /// Appends to a stream, which then shows this. Nothing if it has ended early.
+    async fn append_stream<T>(
         &self,
-        draft: &AnswerDraft<'_>,
         place: &SlackPlace,
-        mut stream: Stream,
-        text: &str,
+        (all, key): (&Mutex<HashMap<String, Stream<T>>>, &str),
+        mut stream: Stream<T>,
+        more: Option<(&str, Value)>,
+        shown: T,
     ) -> Option<Delivery> {
-        let written = disarmed(text.strip_prefix(stream.shown.as_str())?);
-        if stream.began.elapsed() > LIFE || stream.length + written.len() > LENGTH {
+        if stream.began.elapsed() > LIFE {
             return None;
         }
         let sent = Delivery::Sent(stream.receipt.clone());
-        if written.is_empty() || Instant::now() < stream.paused_until {
+        let Some((name, more)) = more.filter(|_| Instant::now() >= stream.paused_until) else {
             return Some(sent);
-        }
-        let arguments = json!({"channel": place.channel, "ts": stream.receipt, "markdown_text": written});
+        };
+        let arguments = json!({"channel": place.channel, "ts": stream.receipt, name: more});
         match self.bot.call("chat.appendStream", &arguments).await {
-            Ok(_) => (stream.shown, stream.length) = (text.to_owned(), stream.length + written.len()),
+            Ok(_) => stream.shown = shown,
             // This limit is not the answer's.
             Err(ApiError::TooMany(pause)) => stream.paused_until = Instant::now() + pause.unwrap_or(PAUSE),
             Err(error) => {
@@ -186,7 +250,7 @@ impl Slack {
                 return None;
             }
         }
-        self.streams.put(draft, stream);
+        put(all, key, stream);
         Some(sent)
     }
 
@@ -198,6 +262,19 @@ impl Slack {
             Err(error) => Err(error),
         }
     }
+}
+
+/// An agent's card. A later one with its id takes its place.
+fn card(agent: &AgentProgress) -> Value {
+    let status = match agent.status.as_str() {
+        "running" => "in_progress",
+        "completed" => "complete",
+        "failed" | "timeout" | "skipped" | "cancelled" | "partial" | "unknown" => "error",
+        _ => "pending",
+    };
+    let mission = agent.mission.lines().next().unwrap_or_default();
+    let title: String = one_line(mission).chars().take(CARD).collect();
+    json!({"type": "task_update", "id": agent.agent_id, "title": disarmed(&title), "status": status})
 }
 
 /// Markdown in which Slack finds no mention, link or picture, so that it notifies nobody and fetches nothing: a stream

@@ -27,14 +27,15 @@ if (zone && !knows()) {
 
 // A link's code is in its fragment, which is sent to no server.
 const login = by("login");
+const isCode = () => /^#[0-9A-Za-z]{22}$/.test(location.hash);
 function enter() {
-  const code = location.hash.slice(1);
-  if (!login || !/^[0-9A-Za-z]{22}$/.test(code)) return;
-  login.code.value = code;
+  if (!login || !isCode()) return;
+  login.code.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname + location.search);
   login.submit();
 }
-if (login && login.next && location.pathname !== "/login") login.next.value = location.pathname + location.search;
+const asked = location.pathname + location.search + (isCode() ? "" : location.hash);
+if (login && login.next && location.pathname !== "/login") login.next.value = asked;
 addEventListener("hashchange", enter);
 enter();
 
@@ -87,7 +88,10 @@ function morph(old, fresh) {
   for (const { name, value } of [...fresh.attributes]) {
     if (old.getAttribute(name) !== value && !keeps(name)) old.setAttribute(name, value);
   }
-  if (old.tagName === "TEXTAREA") return;
+  if (old.tagName === "TEXTAREA") {
+    if (old.value === old.defaultValue) old.defaultValue = fresh.defaultValue;
+    return;
+  }
   if (isLoaded) {
     morph(old.querySelector("summary"), fresh.querySelector("summary"));
     if (isStale && old.open) load(old);
@@ -453,6 +457,8 @@ document.addEventListener("submit", async (event) => {
       if (form.id === "composer") sent();
       if (action === "/act") {
         form.reset();
+        const box = form.closest("details");
+        if (box) box.open = false;
         await refreshAll();
       }
     } else {
@@ -486,9 +492,14 @@ function sent() {
   text.value = "";
   files.replaceChildren();
   typed();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  text.form.once.value = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  text.form.once.value = once();
   wantsEnd = true;
+}
+
+// What no other form has.
+function once() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 // Files are uploaded when they are chosen, dropped or pasted, and go with the next message.
@@ -496,27 +507,76 @@ const files = by("files");
 async function attach(all) {
   for (const file of all) {
     if (files.children.length >= Number(by("file").dataset.most)) return say(note.dataset.files);
-    const [chip, field, remove] = ["li", "input", "button"].map((name) => document.createElement(name));
-    chip.textContent = file.name;
-    chip.className = "loading";
-    files.append(chip);
-    typed();
-    const headers = { "x-form-token": text.form.token.value };
-    const answer = await fetch("/upload", { method: "POST", body: file, headers }).catch(() => null);
-    if (answer && answer.ok) {
-      Object.assign(field, { type: "hidden", name: "file", value: `${await answer.text()}:${file.name}` });
-      Object.assign(remove, { type: "button", className: "quiet", textContent: "×" });
-      remove.ariaLabel = note.dataset.remove.replace("#", file.name);
-      remove.addEventListener("click", () => { chip.remove(); typed(); text.focus(); });
+    const [chip, remove] = addChip(file.name);
+    const key = await upload(file);
+    if (key) {
+      const field = document.createElement("input");
+      Object.assign(field, { type: "hidden", name: "file", value: `${key}:${file.name}` });
       chip.append(field, remove);
       chip.className = "";
-    } else {
-      chip.remove();
-      say(answer ? await answer.text() : note.dataset.unsent);
-    }
+    } else chip.remove();
     typed();
   }
 }
+
+function addChip(name) {
+  const [chip, remove] = ["li", "button"].map((tag) => document.createElement(tag));
+  Object.assign(chip, { textContent: name, className: "loading" });
+  Object.assign(remove, { type: "button", className: "quiet", textContent: "×", ariaLabel: note.dataset.remove.replace("#", name) });
+  remove.addEventListener("click", () => { chip.remove(); typed(); text.focus(); });
+  files.append(chip);
+  typed();
+  return [chip, remove];
+}
+
+async function upload(body) {
+  const headers = { "x-form-token": text.form.token.value };
+  const answer = await fetch("/upload", { method: "POST", body, headers }).catch(() => null);
+  if (answer && answer.ok) return answer.text();
+  say(answer ? await answer.text() : note.dataset.unsent);
+  return null;
+}
+
+// A voice note is recorded until the button is pressed again, uploaded and sent. Its chip says how long it is, and drops it.
+const speak = by("speak");
+let finish, isAsking = false;
+async function record() {
+  if (finish || isAsking) return finish?.();
+  isAsking = true;
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch(() => null);
+  isAsking = false;
+  if (!stream) return say(speak.dataset.refused);
+  const mimeType = ["audio/ogg;codecs=opus", "audio/webm;codecs=opus", "audio/mp4"].find((kind) => MediaRecorder.isTypeSupported(kind));
+  const recorder = new MediaRecorder(stream, { mimeType, audioBitsPerSecond: 32000 });
+  const [parts, began, [chip, remove]] = [[], Date.now(), addChip(speak.dataset.recording)];
+  const seconds = () => Math.max(1, Math.floor((Date.now() - began) / 1000));
+  chip.append(remove);
+  speak.ariaLabel = speak.dataset.send;
+  const ticking = setInterval(() => {
+    chip.firstChild.data = `${speak.dataset.recording} ${Math.floor(seconds() / 60)}:${String(seconds() % 60).padStart(2, "0")} `;
+    if (seconds() >= Number(speak.dataset.most) || !chip.isConnected) finish();
+  }, 250);
+  finish = () => {
+    finish = speak.ariaLabel = null;
+    clearInterval(ticking);
+    recorder.stop();
+    stream.getTracks().forEach((track) => track.stop());
+  };
+  recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+  recorder.addEventListener("stop", async () => {
+    const length = seconds();
+    const key = chip.isConnected && await upload(new Blob(parts));
+    const fields = { token: text.form.token.value, once: once(), text: "", spoken: `${key}:${length}` };
+    chip.remove();
+    typed();
+    if (!key) return;
+    wantsEnd = true;
+    const answer = await fetch("/say", { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }).catch(() => null);
+    if (!answer || answer.type !== "opaqueredirect") say(note.dataset.unsent);
+  });
+  recorder.start();
+}
+if (speak && navigator.mediaDevices && window.MediaRecorder) Object.assign(speak, { hidden: false, onclick: record });
 
 if (text) {
   by("file").addEventListener("change", ({ target }) => { attach([...target.files]); target.value = ""; });

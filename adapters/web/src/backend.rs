@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 
 use crate::views::{
-    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
-    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
+    PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
+    Viewer, WorkflowPage, Workflows,
 };
 
 /// The inputs of a run by name, as they were typed; what was left empty isn't there.
@@ -56,7 +57,7 @@ pub struct Change {
     pub at: Cursor,
     /// Whose it is.
     pub person: String,
-    /// `turn`, `execution`, `question`, `message` or `arrival`.
+    /// `turn`, `execution`, `question`, `message`, `arrival` or `thing`.
     pub kind: String,
     pub id: String,
     pub turn: Option<String>,
@@ -78,14 +79,23 @@ pub trait Backend: Send + Sync + 'static {
     /// Ends one of the viewer's sessions.
     async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable>;
 
+    /// The key that browsers subscribe to their push services with.
+    async fn push_key(&self) -> Result<String, Unavailable>;
+    /// Notifies the viewer's browser of this from now on. False if it can't be reached at this address.
+    async fn notify_of(&self, viewer: &Viewer, what: NotifyOf, at: PushAddress) -> Result<bool, Unavailable>;
+    /// Notifies all browsers of what is due. Called every second.
+    async fn notify(&self);
+
     /// What happens at the moment.
     async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable>;
-    /// A conversation, of the viewer or of this person; the newest entries, or those before a place.
+    /// A conversation, of the viewer or of this person; the newest entries, or those before a place, on all channels or on
+    /// this one.
     async fn timeline(
         &self,
         viewer: &Viewer,
         person: &str,
         before: Option<i64>,
+        channel: &str,
     ) -> Result<Option<Timeline>, Unavailable>;
     /// A turn, with all rows from this one on.
     async fn turn(&self, viewer: &Viewer, turn: &str, skip: usize) -> Result<Option<Turn>, Unavailable>;
@@ -94,13 +104,15 @@ pub trait Backend: Send + Sync + 'static {
     /// The people whom an owner may look at.
     async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>, Unavailable>;
 
-    /// Takes a message with uploads, each a key and a name; the same `once` again is the same message.
+    /// Takes a message with uploads, each a key and a name, or with what was spoken: the key of an upload, and its length in
+    /// seconds. The same `once` again is the same message.
     async fn say(
         &self,
         viewer: &Viewer,
         once: &str,
         text: &str,
         uploads: &[(String, String)],
+        spoken: Option<(&str, u64)>,
     ) -> Result<(), Unavailable>;
     /// Keeps a file until it is sent with a message. Returns its key; none if it is too long.
     async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable>;
@@ -108,6 +120,9 @@ pub trait Backend: Send + Sync + 'static {
     fn upload_path(&self, key: &str) -> Option<PathBuf>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
+    /// Answers all questions whether to go on beyond a day's budget like this. Returns what to tell the viewer, if one
+    /// wasn't accepted.
+    async fn press_all(&self, viewer: &Viewer, answer: &str) -> Result<Option<String>, Unavailable>;
     /// Takes words as the answer to a question; the same `once` again is the same answer. Returns what to tell the viewer, if
     /// it wasn't accepted.
     async fn answer(
@@ -160,6 +175,12 @@ pub trait Backend: Send + Sync + 'static {
     /// The name and the content of a file that the viewer sent.
     async fn sent(&self, viewer: &Viewer, file: &str) -> Result<Option<(String, Vec<u8>)>, Unavailable>;
 
+    /// What the viewer has and said with these words.
+    async fn search(&self, viewer: &Viewer, query: &str) -> Result<Vec<Hits>, Unavailable>;
+    /// A note of the viewer's.
+    async fn note(&self, viewer: &Viewer, path: &str) -> Result<Option<Note>, Unavailable>;
+    /// Saves another text of a note, if it still is of this version. Returns what to tell the viewer, if it wasn't saved.
+    async fn save_note(&self, viewer: &Viewer, note: Note) -> Result<Option<String>, Unavailable>;
     /// The viewer's tasks, schedules, memories, standing approvals and files.
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable>;
     /// How the system is, for owners.
@@ -168,8 +189,15 @@ pub trait Backend: Send + Sync + 'static {
     async fn log(&self, viewer: &Viewer, turn: &str) -> Result<Option<Vec<LogLine>>, Unavailable>;
     /// What the viewer used; for an owner, what everybody did.
     async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable>;
-    /// Does something with a row of a table. False if the row is gone, or isn't the viewer's.
-    async fn act(&self, viewer: &Viewer, act: PageAction, key: &str) -> Result<bool, Unavailable>;
+    /// Does something with a row of a table, with these texts. False if the row is gone, isn't the viewer's, or a text is no
+    /// good.
+    async fn act(
+        &self,
+        viewer: &Viewer,
+        act: PageAction,
+        key: &str,
+        texts: &[&str],
+    ) -> Result<bool, Unavailable>;
 
     /// The accounts at providers that the viewer can use.
     async fn accounts(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, Unavailable>;

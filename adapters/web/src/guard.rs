@@ -8,7 +8,7 @@ use crate::Settings;
 
 /// Nothing runs, is loaded or is sent but from and to this page, and nobody frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
-                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+                      worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// On every answer. Without a referrer, browsers would send no origin with forms.
 const HEADERS: [(&str, &str); 7] = [
@@ -18,7 +18,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
-    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=(self)"),
 ];
 
 /// The hosts and origins under which the page is known.
@@ -28,6 +28,8 @@ pub(crate) struct Guard {
     origins: Vec<String>,
     /// Whether people reach it by https.
     pub(crate) https: bool,
+    /// What the names of cookies end with: browsers send them to every port of a host, and each may be another assistant.
+    pub(crate) cookie_suffix: String,
 }
 
 impl Guard {
@@ -40,6 +42,7 @@ impl Guard {
             urls.extend(["127.0.0.1", "localhost", "[::1]"].map(|host| format!("http://{host}:{port}")));
         }
         let urls: Vec<Url> = urls.iter().filter_map(|url| Url::parse(url).ok()).collect();
+        let port = urls.first().and_then(Url::port);
         let host = |url: &Url| {
             let name = url.host_str()?.to_owned();
             Some(url.port().map_or_else(|| name.clone(), |port| format!("{name}:{port}")))
@@ -48,6 +51,7 @@ impl Guard {
             hosts: urls.iter().filter_map(host).collect(),
             origins: urls.iter().map(|url| url.origin().ascii_serialization()).collect(),
             https,
+            cookie_suffix: port.map(|port| format!("-{port}")).unwrap_or_default(),
         }
     }
 
@@ -85,7 +89,8 @@ mod tests {
 
     fn refused(public_url: &str, method: Method, host: &str, origin: Option<&str>) -> Option<&'static str> {
         let listen = "127.0.0.1:8090".parse().unwrap();
-        let settings = Settings { channel: "web".into(), listen, public_url: public_url.into() };
+        let (channel, public_url, assistant) = ("web".into(), public_url.into(), "A".into());
+        let settings = Settings { channel, listen, public_url, push_hosts: Vec::new(), assistant };
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {

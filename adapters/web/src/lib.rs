@@ -8,6 +8,7 @@
 //! - Pages are made on the server and can be read without any script. The script only fetches what changed.
 //! - One task looks for changes, however many pages are open; a reader that can't keep up is cut off and comes back to
 //!   where it was.
+//! - What a push service is handed can only be read by the browser that it is for.
 //! - What is being written is never stored. The script shows it where the answer will stand, and drops it once it is there.
 
 mod assets;
@@ -18,14 +19,18 @@ mod guard;
 mod markdown;
 mod pages;
 mod port;
+mod push;
 mod routes;
 mod session;
+mod settings;
 pub mod views;
 
 pub use backend::{Backend, Change, Cursor, Given, Unavailable, Upload};
 pub use markdown::without_code;
 pub use port::{Settings, Web};
+pub use push::{SigningKey, sealed_for};
 pub use routes::router;
+pub use settings::SettingsEditor;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! Markdown as HTML. Everything in it may be hostile: no tag comes from a text, and links lead only where they say.
 
 use adjutant_chat::richtext::link_target;
-use adjutant_chat::{Block, Inline, RichText, inline_text, sanitized};
+use adjutant_chat::richtext::markup::url_length;
+use adjutant_chat::{Block, Cell, Inline, RichText, inline_text, sanitized};
 use maud::{Markup, html};
 use url::Url;
 
@@ -12,6 +13,30 @@ pub(crate) fn markdown(text: &str) -> Markup {
 /// A text from anywhere, as it is.
 pub(crate) fn plain(text: &str) -> Markup {
     html! { (sanitized(text)) }
+}
+
+/// The same with links where it has addresses.
+pub(crate) fn linked(text: &str) -> Markup {
+    let text = sanitized(text);
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    for (at, _) in text.match_indices("http") {
+        let begins = text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric());
+        if at < from || !begins {
+            continue;
+        }
+        let whole = &text[at..at + url_length(&text[at..], "<>\"'`|")];
+        let address = whole.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_', ']']);
+        // A bracket at the end is of the sentence, unless the address has opened it.
+        let address = if address.contains('(') { address } else { address.trim_end_matches(')') };
+        if !address.is_empty() {
+            pieces.push((&text[from..at], address));
+            from = at + address.len();
+        }
+    }
+    html! {
+        @for (before, address) in &pieces { (before) (link(address, &[Inline::Text((*address).to_owned())])) }
+        (&text[from..])
+    }
 }
 
 /// A text without the code of a link to this page: whoever looks over a shoulder could use it.
@@ -33,29 +58,65 @@ fn block(block: &Block) -> Markup {
         Block::Code { text, .. } => html! { pre tabindex="0" { code { (plain(text)) } } },
         Block::Quote(inner) => html! { blockquote { (blocks(inner)) } },
         Block::List { start: Some(first), items } => html! {
-            ol start=(first) { @for item in items { li { (blocks(item)) } } }
+            ol start=(first) { @for one in items { li { (item(one)) } } }
         },
         Block::List { start: None, items } => html! {
-            ul { @for item in items { li { (blocks(item)) } } }
+            ul { @for one in items { li { (item(one)) } } }
         },
-        Block::Table { header, rows } => html! {
-            div.wide tabindex="0" {
-                table {
-                    thead { tr { @for cell in header { th scope="col" { (inlines(cell)) } } } }
-                    tbody { @for row in rows { tr { @for cell in row { td { (inlines(cell)) } } } } }
-                }
-            }
-        },
+        Block::Table { header, rows } => table(header, rows),
         Block::Rule => html! { hr; },
     }
 }
 
-fn inlines(all: &[Inline]) -> Markup {
-    html! { @for one in all { (inline(one)) } }
+fn table(header: &[Cell], rows: &[Vec<Cell>]) -> Markup {
+    let classes: Vec<_> = (0..header.len()).map(|column| class_of(rows, column)).collect();
+    html! {
+        div.wide tabindex="0" {
+            table {
+                thead {
+                    tr { @for (cell, class) in header.iter().zip(&classes) { th scope="col" class=[*class] { (inlines(cell)) } } }
+                }
+                tbody {
+                    @for row in rows {
+                        tr { @for (cell, class) in row.iter().zip(&classes) { td class=[*class] { (inlines(cell)) } } }
+                    }
+                }
+            }
+        }
+    }
 }
 
-fn inline(inline: &Inline) -> Markup {
+/// An item of a list, with the box of a task drawn.
+fn item(all: &[Block]) -> Markup {
+    let Some((Block::Paragraph(text), rest)) = all.split_first() else { return blocks(all) };
+    let Some((Inline::Text(begin), more)) = text.split_first() else { return blocks(all) };
+    let boxed = [("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")];
+    let Some((begin, sign)) = boxed.iter().find_map(|(mark, sign)| Some((begin.strip_prefix(mark)?, sign)))
+    else {
+        return blocks(all);
+    };
+    html! { p { (sign) (linked(begin)) (inlines(more)) } (blocks(rest)) }
+}
+
+/// The class of a column, if it has nothing but numbers.
+fn class_of(rows: &[Vec<Cell>], column: usize) -> Option<&'static str> {
+    let is_number = |row: &Vec<Cell>| {
+        let text = row.get(column).map(|cell| inline_text(cell)).unwrap_or_default();
+        let bare = text.trim_matches(['+', '-', '−', '$', '€', '£', '%', ' ']);
+        !bare.is_empty() && bare.chars().all(|one| one.is_ascii_digit() || ".,' ".contains(one))
+    };
+    (!rows.is_empty() && rows.iter().all(is_number)).then_some("number")
+}
+
+fn inlines(all: &[Inline]) -> Markup {
+    html! { @for one in all { (inline(one, true)) } }
+}
+
+/// Within a link, an address is no other link.
+fn inline(inline: &Inline, has_links: bool) -> Markup {
+    let inlines = |all: &[Inline]| html! { @for one in all { (self::inline(one, has_links)) } };
     match inline {
+        Inline::Text(text) if has_links => linked(text),
         Inline::Text(text) => plain(text),
         Inline::Code(text) => html! { code { (plain(text)) } },
         Inline::Bold(inner) => html! { strong { (inlines(inner)) } },
@@ -70,12 +131,9 @@ fn inline(inline: &Inline) -> Markup {
 fn link(to: &str, text: &[Inline]) -> Markup {
     let is_harmless = Url::parse(to).is_ok_and(|url| matches!(url.scheme(), "http" | "https" | "mailto"));
     let target = link_target(to, &inline_text(text));
+    let text = html! { @for one in text { (inline(one, false)) } };
     html! {
-        @if is_harmless {
-            a href=(to) rel="noopener noreferrer nofollow" { (inlines(text)) }
-        } @else {
-            (inlines(text))
-        }
+        @if is_harmless { a href=(to) rel="noopener noreferrer nofollow" { (text) } } @else { (text) }
         @if let Some(target) = target { " (" (plain(&target)) ")" }
     }
 }
@@ -91,5 +149,36 @@ mod tests {
         assert_eq!(html("[x](javascript:alert(1))"), "<p>x (javascript:alert(1))</p>");
         assert!(html("<img src=x onerror=alert(1)>").contains("&lt;img"));
         assert!(html("[a](https://b.example/\"onmouseover=x)").matches('"').count() <= 4);
+    }
+
+    #[test]
+    fn an_address_is_a_link_and_ends_before_the_sentence_does() {
+        let to = |text: &str| {
+            let html = linked(text).into_string();
+            let links = html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            links.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            to("(see https://a.example/x?y=1), or http://b.example."),
+            ["https://a.example/x?y=1", "http://b.example"]
+        );
+        assert_eq!(to("https://a.example/b_(c)"), ["https://a.example/b_(c)"]);
+        for none in ["xhttps://a.example", "https://", "javascript:alert(1)", "data:text/html,x", "http:/a"] {
+            assert_eq!(to(none), [""; 0], "{none}");
+        }
+        let hostile =
+            linked("https://a.example/\"onmouseover=x <b> https://bank.example@evil.example/").into_string();
+        assert!(!hostile.contains("\"onmouseover") && !hostile.contains("<b>"), "{hostile}");
+        assert!(hostile.contains("(evil.example)"), "{hostile}");
+        let inner = markdown("[https://a.example](https://a.example)").into_string();
+        assert_eq!(inner.matches("<a ").count(), 1, "{inner}");
+    }
+
+    #[test]
+    fn numbers_are_aligned_and_tasks_have_their_boxes() {
+        let html = markdown("| what | how much |\n|---|---|\n| a1 | $1,200.50 |\n| 2 | -3 % |").into_string();
+        assert_eq!(html.matches("class=\"number\"").count(), 3, "{html}");
+        let html = markdown("- [x] done\n- [ ] open\n- [y] other").into_string();
+        assert!(html.contains("☑ done") && html.contains("☐ open") && html.contains("[y] other"), "{html}");
     }
 }

@@ -29,6 +29,10 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The address that people open, without a slash at its end.
     pub public_url: String,
+    /// The hosts of push services that may be in our own network, and without TLS.
+    pub push_hosts: Vec<String>,
+    /// What the assistant is called.
+    pub assistant: String,
 }
 
 /// The page as a channel.
@@ -76,7 +80,11 @@ impl ChatPort for Web {
     async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
         // A place is a person here.
         let AnswerDraft { turn, address, text, .. } = *draft;
-        self.drafts.show(turn, &address.place, &pages::draft(&address.channel, text));
+        self.drafts.show(
+            turn,
+            &address.place,
+            &pages::draft(&self.settings.assistant, &address.channel, text),
+        );
         Delivery::Sent(String::new())
     }
 

@@ -2,8 +2,10 @@
 
 mod accounts;
 mod connect;
+mod notify;
 mod plans;
 mod reading;
+mod settings;
 mod tables;
 mod turns;
 mod uploads;
@@ -14,7 +16,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adjutant_l10n::page;
+use adjutant_l10n::{page, page_login};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -28,10 +30,10 @@ use tokio::sync::Semaphore;
 
 use crate::events::{EVERYBODY, Live};
 use crate::guard::Guard;
-use crate::pages::{Frame, bounce, login, message};
+use crate::pages::{Frame, bounce, login, message, offline};
 use crate::session::{Fields, form_token, secret, zone};
 use crate::views::Viewer;
-use crate::{Backend, Cursor, Unavailable, Web, assets};
+use crate::{Backend, Cursor, SettingsEditor, Unavailable, Web, assets};
 
 /// The longest body of a form, in bytes.
 const MAX_FORM: usize = 128 * 1024;
@@ -43,12 +45,16 @@ const WRONG_CODES: u32 = 20;
 const UPLOADS: usize = 8;
 const UPLOAD_PATIENCE: Duration = Duration::from_mins(2);
 
+/// How often it is looked whether browsers are to be notified.
+const NOTIFY: Duration = Duration::from_secs(1);
+
 /// What a request is answered, whichever way it went.
 type Answer = Result<Response, Response>;
 
 /// What all requests share.
 pub(crate) struct Site {
     backend: Arc<dyn Backend>,
+    settings: Arc<dyn SettingsEditor>,
     guard: Guard,
     live: Arc<Live>,
     uploads: Semaphore,
@@ -76,11 +82,16 @@ impl SignedIn {
 }
 
 /// The page's paths, and the task that looks for changes.
-pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Output = ()> + Send + use<>) {
+pub fn router(
+    page: &Web,
+    backend: Arc<dyn Backend>,
+    settings: Arc<dyn SettingsEditor>,
+) -> (Router, impl Future<Output = ()> + Send + use<>) {
     let live = Arc::new(Live::new(backend.clone(), page.drafts.clone()));
+    let notifier = backend.clone();
     let guard = Guard::new(page.settings());
     let (uploads, wrong_codes) = (Semaphore::new(UPLOADS), Mutex::default());
-    let site = Arc::new(Site { backend, guard, live: live.clone(), uploads, wrong_codes });
+    let site = Arc::new(Site { backend, settings, guard, live: live.clone(), uploads, wrong_codes });
     let routes = Router::new()
         .route("/", get(reading::now))
         .route("/talk", get(reading::talk))
@@ -88,10 +99,13 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
+        .route("/search", get(tables::search))
+        .route("/note", get(tables::note).post(tables::save_note))
         .route("/accounts", get(accounts::all).post(accounts::change))
         .route("/connect/back", get(connect::back))
         .route("/connect/{nonce}", get(connect::offered).post(connect::open))
         .route("/system", get(tables::system))
+        .route("/settings", get(settings::all).post(settings::change))
         .route("/log/{turn}", get(tables::log))
         .route("/workflows", get(workflows::all))
         .route("/workflows/{name}", get(workflows::one))
@@ -118,16 +132,41 @@ pub fn router(page: &Web, backend: Arc<dyn Backend>) -> (Router, impl Future<Out
         .route("/repeat", post(writing::repeat))
         .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))
         .route("/assets/page.js", get(|| asset("text/javascript; charset=utf-8", assets::JS)))
+        .route("/notify", get(notify::key).post(notify::change))
+        .route("/offline", get(|| async { Html(offline()) }))
+        .route("/manifest.webmanifest", get(|| fresh("application/manifest+json", assets::MANIFEST)))
+        .route("/worker.js", get(|| fresh("text/javascript; charset=utf-8", assets::WORKER)))
+        .route("/assets/app.js", get(|| asset("text/javascript; charset=utf-8", assets::APP)))
+        .route("/assets/icon-180.png", get(|| asset("image/png", assets::ICON_180)))
+        .route("/assets/icon-192.png", get(|| asset("image/png", assets::ICON_192)))
+        .route("/assets/icon-512.png", get(|| asset("image/png", assets::ICON_512)))
+        .route("/assets/badge-96.png", get(|| asset("image/png", assets::BADGE)))
         .route("/assets/icon.svg", get(|| asset("image/svg+xml", assets::ICON)))
         .route("/assets/waiting.svg", get(|| asset("image/svg+xml", assets::WAITING)))
         .fallback(reading::nowhere)
         .layer(from_fn_with_state(site.clone(), guarded))
         .with_state(site);
-    (routes, async move { live.look().await })
+    let notify = async move {
+        loop {
+            notifier.notify().await;
+            tokio::time::sleep(NOTIFY).await;
+        }
+    };
+    (routes, async move {
+        tokio::select! {
+            () = live.look() => {}
+            () = notify => {}
+        }
+    })
 }
 
-async fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")], text)
+async fn asset(kind: &'static str, content: impl IntoResponse) -> impl IntoResponse {
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")], content)
+}
+
+/// What a browser asks for again each time.
+async fn fresh(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, kind)], text)
 }
 
 /// Refuses what comes from elsewhere, and protects what is answered.
@@ -149,28 +188,28 @@ async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) ->
 impl Site {
     /// Who asks; without a session, what to answer instead.
     async fn signed_in(&self, headers: &HeaderMap) -> Result<SignedIn, Response> {
-        let secret = secret(headers, self.guard.https).map(str::to_owned);
+        let secret = secret(headers, &self.guard).map(str::to_owned);
         let Some(secret) = secret else {
             // A link on another site: the browser keeps the cookie back the first time.
             if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
                 return Err(Html(bounce()).into_response());
             }
-            return Err(self.sign_in_first(headers));
+            return Err(self.sign_in_first(headers, None));
         };
         match self.backend.viewer(&secret).await {
             Ok(Some(mut viewer)) => {
                 viewer.zone = zone(headers);
                 Ok(SignedIn { viewer, token: form_token(&secret), secret })
             }
-            Ok(None) => Err(self.sign_in_first(headers)),
+            Ok(None) => Err(self.sign_in_first(headers, Some(&page_login::signed_out()))),
             Err(Unavailable) => Err(unavailable()),
         }
     }
 
-    fn sign_in_first(&self, headers: &HeaderMap) -> Response {
+    fn sign_in_first(&self, headers: &HeaderMap, why: Option<&str>) -> Response {
         let wants_page = headers.get("accept").is_none_or(|kind| kind.as_bytes().starts_with(b"text/html"));
         match wants_page {
-            true => (StatusCode::UNAUTHORIZED, Html(login(None))).into_response(),
+            true => (StatusCode::UNAUTHORIZED, Html(login(why))).into_response(),
             false => (StatusCode::UNAUTHORIZED, page::sign_in_first() + "\n").into_response(),
         }
     }

@@ -5,47 +5,51 @@ use axum::http::header::COOKIE;
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
+use crate::guard::Guard;
+
 /// How long a browser keeps the cookie, in seconds: as long as the session lasts.
 const LASTS: u32 = 30 * 24 * 3600;
 
-/// The name of the cookie. With https, the browser itself refuses one that another host or path has set.
-fn name(https: bool) -> &'static str {
-    if https { "__Host-adjutant" } else { "adjutant" }
+/// The name of the session's cookie.
+const SESSION: &str = "adjutant";
+
+/// The name of the cookie that binds a login at a provider to a browser.
+const LOGIN: &str = "adjutant-login";
+
+/// With https, the browser itself refuses a cookie that another host or path has set.
+fn full_name(name: &str, guard: &Guard) -> String {
+    let prefix = if guard.https { "__Host-" } else { "" };
+    format!("{prefix}{name}{}", guard.cookie_suffix)
 }
 
 /// The cookie that begins a session.
-pub(crate) fn begin(secret: &str, https: bool) -> String {
-    cookie((name(https), secret), "Strict", LASTS, https)
+pub(crate) fn begin(secret: &str, guard: &Guard) -> String {
+    cookie((SESSION, secret), "Strict", LASTS, guard)
 }
 
 /// The cookie that ends one.
-pub(crate) fn end(https: bool) -> String {
-    cookie((name(https), ""), "Strict", 0, https)
+pub(crate) fn end(guard: &Guard) -> String {
+    cookie((SESSION, ""), "Strict", 0, guard)
 }
 
-fn cookie((name, value): (&str, &str), same_site: &str, lasts: u32, https: bool) -> String {
-    let secure = if https { "; Secure" } else { "" };
+fn cookie((name, value): (&str, &str), same_site: &str, lasts: u32, guard: &Guard) -> String {
+    let (name, secure) = (full_name(name, guard), if guard.https { "; Secure" } else { "" });
     format!("{name}={value}; Path=/; HttpOnly; SameSite={same_site}; Max-Age={lasts}{secure}")
 }
 
-/// The name of the cookie that binds a login at a provider to a browser.
-fn login_name(https: bool) -> &'static str {
-    if https { "__Host-adjutant-login" } else { "adjutant-login" }
-}
-
-/// That cookie. It lives as long as a login, and comes along when the provider sends the browser back.
-pub(crate) fn bind_login(secret: &str, https: bool) -> String {
-    cookie((login_name(https), secret), "Lax", 300, https)
+/// The cookie of a login at a provider. It lives as long as a login, and comes along when the provider sends the browser back.
+pub(crate) fn bind_login(secret: &str, guard: &Guard) -> String {
+    cookie((LOGIN, secret), "Lax", 300, guard)
 }
 
 /// Its secret in a request.
-pub(crate) fn login_secret(headers: &HeaderMap, https: bool) -> Option<&str> {
-    value(headers, login_name(https))
+pub(crate) fn login_secret<'h>(headers: &'h HeaderMap, guard: &Guard) -> Option<&'h str> {
+    value(headers, &full_name(LOGIN, guard))
 }
 
 /// The session's secret in a request.
-pub(crate) fn secret(headers: &HeaderMap, https: bool) -> Option<&str> {
-    value(headers, name(https))
+pub(crate) fn secret<'h>(headers: &'h HeaderMap, guard: &Guard) -> Option<&'h str> {
+    value(headers, &full_name(SESSION, guard))
 }
 
 /// The time zone that the script says the browser is in.
@@ -103,15 +107,25 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
 
     #[test]
     fn a_cookie_is_found_among_others() {
+        let guard = |public_url: &str| {
+            let listen = "127.0.0.1:8090".parse().unwrap();
+            let (channel, public_url, assistant) = ("web".into(), public_url.into(), "A".into());
+            Guard::new(&Settings { channel, listen, public_url, push_hosts: Vec::new(), assistant })
+        };
+        let (here, public) = (guard("http://127.0.0.1:8090"), guard("https://bot.example.org"));
         let mut headers = HeaderMap::new();
-        headers.append(COOKIE, "a=b; adjutant=secret; c".parse().unwrap());
-        assert_eq!(secret(&headers, false), Some("secret"));
-        assert_eq!(secret(&headers, true), None, "with https it has another name");
-        assert!(begin("s", true).ends_with("; HttpOnly; SameSite=Strict; Max-Age=2592000; Secure"));
-        assert!(!begin("s", false).contains("Secure") && end(false).contains("Max-Age=0"));
+        headers.append(COOKIE, "a=b; adjutant-8090=secret; adjutant-8091=other; c".parse().unwrap());
+        assert_eq!(secret(&headers, &here), Some("secret"));
+        assert_eq!(secret(&headers, &guard("http://127.0.0.1:8091")), Some("other"), "another assistant's");
+        assert_eq!(secret(&headers, &public), None, "with https it has another name");
+        let begun = begin("s", &public);
+        assert!(begun.starts_with("__Host-adjutant=s; Path=/;"), "{begun}");
+        assert!(begun.ends_with("; HttpOnly; SameSite=Strict; Max-Age=2592000; Secure"), "{begun}");
+        assert!(!begin("s", &here).contains("Secure") && end(&here).contains("Max-Age=0"));
         assert_ne!(form_token("a"), form_token("b"));
         assert_eq!(zone(&headers), None);
         headers.append(COOKIE, "zone=America%2FArgentina%2FBuenos_Aires".parse().unwrap());

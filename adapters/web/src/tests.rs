@@ -2,19 +2,22 @@
 
 mod engine;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adjutant_chat::{Address, AnswerDraft, ChatPort, Delivery, Outbound, Reconciliation};
+use adjutant_chat::{Address, AnswerDraft, ChatPort, Delivery, Finding, Outbound, Reconciliation};
 use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
 use async_trait::async_trait;
 pub(crate) use engine::Engine;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    AccountLine, Asked, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Entry, Field,
-    FieldKind, LogLine, LoginOffer, Moment, Now, Outcome, PageAction, PersonLine, Plan, PlanLine, PlanStep,
-    Planned, QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session, Started, Table, TableRow,
-    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage, Workflows,
+    AccountLine, Asked, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Edit, Entry, Field,
+    FieldKind, Hit, Hits, LogLine, LoginOffer, Moment, Note, NotifyOf, Now, Outcome, PageAction, PersonLine,
+    Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session,
+    SettingsEdit, SettingsField, SettingsInput, SettingsPage, SettingsPreview, SettingsSection, Started,
+    Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage,
+    Workflows,
 };
 use crate::{Settings, Web};
 
@@ -54,6 +57,7 @@ fn said(outbound: &Outbound) -> Said {
     Said {
         key: outbound.id.clone(),
         by: None,
+        assistant: "A".into(),
         channel: "web".into(),
         at: Moment::default(),
         text: outbound.text.clone(),
@@ -92,7 +96,13 @@ impl Platform for World {
     fn connect(&self) -> Arc<dyn ChatPort> {
         let listen = "127.0.0.1:8090".parse().unwrap();
         let public_url = "http://127.0.0.1:8090".into();
-        let web = Web::new(Settings { channel: "web".into(), listen, public_url });
+        let web = Web::new(Settings {
+            channel: "web".into(),
+            listen,
+            public_url,
+            push_hosts: Vec::new(),
+            assistant: "A".into(),
+        });
         web.connect(self.0.clone());
         Arc::new(Journalled { web, engine: self.0.clone() })
     }
@@ -122,6 +132,7 @@ fn message(text: &str, by: Option<&str>) -> Said {
     Said {
         key: "k".into(),
         by: by.map(str::to_owned),
+        assistant: text.into(),
         channel: text.into(),
         at: Moment::default(),
         text: text.into(),
@@ -171,6 +182,7 @@ fn a_drawing(text: &str) -> Drawing {
         size: (3, 4),
         radius: 5,
         texts: vec![text.into(), text.into()],
+        whole: text.into(),
         state: Some((Badge::Done, text.into())),
     };
     let arrow = DrawnArrow { path: "M0 0".into(), label: Some((1, 2, text.into())) };
@@ -263,24 +275,130 @@ fn plan_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
     ]
 }
 
-/// Everything on a page with this text wherever a person, a mail or a model can put one.
-fn everything(text: &str) -> Vec<String> {
-    let viewer = Viewer {
+/// The pages of the settings with this text everywhere.
+fn settings_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
+    let choices = vec![("true", text.to_owned())];
+    let inputs = [
+        SettingsInput::Line,
+        SettingsInput::Lines,
+        SettingsInput::Choice(choices),
+        SettingsInput::Secret(text.into()),
+    ];
+    let field = |input| SettingsField {
+        key: text.into(),
+        about: text.into(),
+        example: text.into(),
+        input,
+        value: text.into(),
+    };
+    let fields = inputs.map(field).to_vec();
+    let section = SettingsSection { title: text.into(), test: Some(text.into()), fields };
+    let page = SettingsPage {
+        digest: "d".into(),
+        sections: vec![section],
+        problems: vec![text.into()],
+        needs_restart: vec![text.into()],
+        changes: vec![(text.into(), text.into(), Moment::default())],
+        can_undo: true,
+    };
+    let typed = BTreeMap::from([(text.to_owned(), text.to_owned())]);
+    let edit = SettingsEdit { digest: text.into(), typed, is_undo: true, is_confirmed: false };
+    let preview = |command| SettingsPreview {
+        lines: vec![(true, text.into()), (false, text.into())],
+        needs_restart: vec![text.into()],
+        command,
+    };
+    vec![
+        pages::settings(frame, &page, &edit.typed, (&[text.to_owned()], &[Finding::error(text, text)])),
+        pages::settings_change(frame, &edit, &preview(None)),
+        pages::settings_change(frame, &edit, &preview(Some(text.into()))),
+    ]
+}
+
+fn viewer(name: &str) -> Viewer {
+    Viewer {
         person: "p".into(),
-        name: text.into(),
+        name: name.into(),
+        assistant: name.into(),
         is_owner: true,
         session: "s".into(),
         zone: None,
         waiting: 2,
+    }
+}
+
+/// The pages of the accounts with this text everywhere.
+fn account_pages(frame: &Frame<'_>, text: &str) -> Vec<String> {
+    let mut all = [false, true]
+        .map(|needs_login| {
+            let account = AccountLine {
+                key: "a".into(),
+                label: text.into(),
+                address: text.into(),
+                about: text.into(),
+                needs_login,
+                help: Some("https://example.org/passwords"),
+                is_own: true,
+                is_mail_default: Some(false),
+                is_events_default: Some(true),
+                busy: text.into(),
+                used: Some((Moment::default(), Some("t".into()))),
+            };
+            pages::accounts(frame, &[account])
+        })
+        .to_vec();
+    all.extend([false, true].map(|is_by_password| {
+        let offer = LoginOffer { person: text.into(), provider: text.into(), is_by_password };
+        pages::connect("nonce", &offer, Some(text))
+    }));
+    all
+}
+
+/// A table of Yours with this text everywhere.
+fn a_table(text: &str) -> Table {
+    let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
+    let acts = [PageAction::CompleteTask, PageAction::DeleteTask].map(|act| (act, "k".to_owned())).to_vec();
+    let edit = |act| {
+        let fields = vec![(text.to_owned(), text.to_owned())];
+        TableRow {
+            edit: Some(Edit { act, key: text.into(), fields }),
+            acts: acts.clone(),
+            cells: cells.clone(),
+        }
     };
+    let (columns, rows) =
+        (vec!["what".into(), "when".into()], vec![edit(PageAction::EditTask), edit(PageAction::EditMemory)]);
+    let field = Some((PageAction::AddTask, "New".into()));
+    Table { title: "Tasks".into(), empty: "None.".into(), columns, rows, field }
+}
+
+/// Everything on a page with this text wherever a person, a mail or a model can put one.
+fn everything(text: &str) -> Vec<String> {
+    let viewer = viewer(text);
     let frame = || Frame { title: text.into(), path: "/", viewer: Some(&viewer), token: "t", live: None };
     let (message, turn) = (|by: Option<&str>| message(text, by), a_turn(text));
     let entries = vec![Entry::Turn(turn.clone()), Entry::Said(Box::new(message(Some(text))))];
-    let timeline = Timeline { person: "q".into(), name: text.into(), entries, older: Some(1) };
+    let timeline = Timeline {
+        person: "q".into(),
+        name: text.into(),
+        entries,
+        older: Some(1),
+        channels: vec!["web".into(), text.into()],
+        channel: text.into(),
+        speech: Some(600),
+    };
+    let hit = Hit {
+        text: text.into(),
+        about: text.into(),
+        at: Some(Moment::default()),
+        to: format!("/turn/{text}"),
+    };
+    let hits = Hits { title: "Tasks".into(), hits: vec![hit] };
     let asked = || Asked { turn: "t".into(), about: text.into(), message: message(None) };
     let now = Now {
         turns: vec![(text.into(), turn), (text.into(), Turn { person: "q".into(), ..a_turn(text) })],
         questions: vec![asked(), asked()],
+        over_budget: 2,
         answered: vec![asked()],
         due: vec![(Moment::default(), text.into())],
         channels: vec![(text.into(), "ok")],
@@ -291,19 +409,21 @@ fn everything(text: &str) -> Vec<String> {
         }],
     };
     let details = Details { turn: "t".into(), title: text.into(), parts: vec![(text.into(), text.into())] };
-    let session =
-        Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
+    let session = Session {
+        key: "s".into(),
+        browser: text.into(),
+        since: Moment::default(),
+        seen: Moment::default(),
+        notified: NotifyOf::News,
+    };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
-    let cells = vec![Cell::Text(text.into()), Cell::Link(text.into(), format!("/turn/{text}"))];
-    let acts = [PageAction::CompleteTask, PageAction::DeleteTask].map(|act| (act, "k".to_owned())).to_vec();
-    let (columns, rows) = (vec!["what".into(), "when".into()], vec![TableRow { cells, acts }]);
-    let field = Some((PageAction::AddTask, "New".into()));
-    let table = Table { title: "Tasks".into(), empty: "None.".into(), columns, rows, field };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };
     let mut all = vec![
-        pages::tables(&frame(), &[table]),
+        pages::tables(&frame(), &[a_table(text)]),
+        pages::search(&frame(), text, &[hits]),
+        pages::note(&frame(), &Note { path: text.into(), text: text.into(), version: text.into() }),
         pages::log(&frame(), text, &[LogLine { at: Moment::default(), level: "WARN", text: text.into() }]),
         pages::usage(&frame(), &Usage { days, lines: vec![used], questions: vec![asked] }),
         pages::talk(&frame(), &timeline, true),
@@ -314,29 +434,12 @@ fn everything(text: &str) -> Vec<String> {
         pages::sessions(&frame(), &[session]),
         pages::people(&frame(), &[person]),
         pages::message(&frame(), text),
-        pages::draft(text, text),
+        pages::draft(text, text, text),
     ];
     all.extend(workflow_pages(&frame(), text));
     all.extend(plan_pages(&frame(), text));
-    all.extend([false, true].map(|needs_login| {
-        let account = AccountLine {
-            key: "a".into(),
-            label: text.into(),
-            address: text.into(),
-            about: text.into(),
-            needs_login,
-            is_own: true,
-            is_mail_default: Some(false),
-            is_events_default: Some(true),
-            busy: text.into(),
-            used: Some((Moment::default(), Some("t".into()))),
-        };
-        pages::accounts(&frame(), &[account])
-    }));
-    all.extend([false, true].map(|is_by_password| {
-        let offer = LoginOffer { person: text.into(), provider: text.into(), is_by_password };
-        pages::connect("nonce", &offer, Some(text))
-    }));
+    all.extend(settings_pages(&frame(), text));
+    all.extend(account_pages(&frame(), text));
     all.push(pages::connect_ended(text));
     all
 }
@@ -412,9 +515,38 @@ fn a_paragraph_holds_nothing_that_would_end_it() {
 }
 
 #[test]
+fn only_questions_about_a_days_budget_are_answered_together() {
+    let viewer = viewer("Ada");
+    let frame = Frame { title: "Now".into(), path: "/", viewer: Some(&viewer), token: "t", live: None };
+    let asked = |key: &str, answers: &[&str]| {
+        let choice = |which: &&str| adjutant_chat::Choice { id: format!("{key}:{which}"), label: "x".into() };
+        let choices = answers.iter().map(choice).collect();
+        let message = Said { key: key.into(), choices, asks: None, ..message(key, None) };
+        Asked { turn: key.into(), about: String::new(), message }
+    };
+    let questions = vec![
+        asked("a", &["continue", "stop"]),
+        asked("b", &["continue", "summarise", "stop"]),
+        asked("c", &["approve", "reject"]),
+        asked("d", &["continue", "stop"]),
+    ];
+    let page = |over_budget| {
+        pages::now(&frame, &Now { questions: questions.clone(), over_budget, ..Now::default() })
+    };
+    let whole = page(486);
+    let at = whole.find("id=\"over-budget\"").unwrap();
+    let (together, rest) = whole[at..].split_once("</details>").unwrap();
+    assert!(together.contains("486 requests wait") && together.contains("value=\"continue\""), "{together}");
+    assert!(["m-a", "m-d"].iter().all(|id| together.contains(id)), "{together}");
+    assert!(["m-b", "m-c"].iter().all(|id| !together.contains(id) && rest.contains(id)), "{rest}");
+    assert!(!page(1).contains("name=\"all\""), "one is answered by its own buttons");
+}
+
+#[test]
 fn what_a_browser_loads_is_small() {
-    use crate::assets::{CSS, ICON, JS, WAITING};
-    let size = CSS.len() + JS.len() + ICON.len() + WAITING.len();
-    assert!(size < 60_000, "{size} bytes");
+    use crate::assets::{APP, BADGE, CSS, ICON, ICON_180, ICON_192, ICON_512, JS, WAITING, WORKER};
+    let texts = [CSS, JS, APP, WORKER, ICON, WAITING].map(str::len).iter().sum::<usize>();
+    let size = texts + [ICON_180, ICON_192, ICON_512, BADGE].map(<[u8]>::len).iter().sum::<usize>();
+    assert!(size < 100_000, "{size} bytes");
     assert!(CSS.lines().count() < 600);
 }

@@ -4,6 +4,8 @@ mod accounts;
 mod logins;
 mod plans;
 mod said;
+mod search;
+mod settings;
 mod workflows;
 
 use adjutant_l10n::{page, page_tables};
@@ -12,6 +14,11 @@ pub use accounts::{AccountChange, AccountLine};
 pub use logins::{LoginOffer, LoginStep};
 pub use plans::{Plan, PlanLine, PlanStep};
 pub use said::{Asked, Asks, Outcome, Said};
+pub use search::{Hit, Hits, Note};
+pub use settings::{
+    SettingsEdit, SettingsField, SettingsInput, SettingsOutcome, SettingsPage, SettingsPreview,
+    SettingsSection,
+};
 pub use workflows::{
     Drawing, DrawnArrow, DrawnStep, Field, FieldKind, Planned, Run, RunLine, RunStep, Started, WorkflowLine,
     WorkflowPage, Workflows,
@@ -23,6 +30,8 @@ pub struct Viewer {
     /// Our id for the person.
     pub person: String,
     pub name: String,
+    /// What the assistant is called.
+    pub assistant: String,
     /// Whether they may look at what others said.
     pub is_owner: bool,
     /// Names their session.
@@ -199,6 +208,11 @@ pub struct Timeline {
     pub entries: Vec<Entry>,
     /// Where the older ones begin, if there are any.
     pub older: Option<i64>,
+    /// All channels, and the one that these entries are limited to; empty if they aren't.
+    pub channels: Vec<String>,
+    pub channel: String,
+    /// How many seconds of speech a message may have; none if nobody would transcribe it.
+    pub speech: Option<u64>,
 }
 
 /// What was asked and answered in one execution.
@@ -221,6 +235,43 @@ pub struct Session {
     pub since: Moment,
     /// When it was last used.
     pub seen: Moment,
+    /// Of what it is notified.
+    pub notified: NotifyOf,
+}
+
+/// What a browser is notified of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NotifyOf {
+    #[default]
+    Nothing,
+    /// Questions that wait for its person.
+    Questions,
+    /// Those, answers to long requests, and what nobody asked for.
+    News,
+}
+
+impl NotifyOf {
+    /// As it stands in a form.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Questions => "questions",
+            Self::News => "news",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
+        let all = [Self::Questions, Self::News];
+        all.into_iter().find(|one| one.as_str() == name).unwrap_or_default()
+    }
+}
+
+/// Where a browser's push service takes messages for it, and the keys to seal them with, in base64.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushAddress {
+    pub endpoint: String,
+    pub browser_key: String,
+    pub auth: String,
 }
 
 /// A person, in the owners' list.
@@ -238,6 +289,8 @@ pub struct PersonLine {
 pub struct Now {
     /// What waits for the viewer.
     pub questions: Vec<Asked>,
+    /// How many of all questions only ask whether to go on beyond a day's budget.
+    pub over_budget: usize,
     /// The other turns under way, with the name of the person.
     pub turns: Vec<(String, Turn)>,
     /// What the viewer was asked and is answered, the newest first.
@@ -265,9 +318,14 @@ pub struct Budget {
 pub enum PageAction {
     /// Add a task with this title.
     AddTask,
+    EditTask,
     CompleteTask,
+    ReopenTask,
     DeleteTask,
+    PauseSchedule,
+    ResumeSchedule,
     DeleteSchedule,
+    EditMemory,
     DeleteMemory,
     /// Take a plan that isn't under way from the list.
     DeletePlan,
@@ -277,8 +335,12 @@ pub enum PageAction {
     Retry,
     /// Let somebody in.
     Approve,
+    /// Change the rule of a room.
+    EditRoom,
     /// End a standing approval.
     EndRule,
+    PauseWatch,
+    ResumeWatch,
     StopWatch,
     /// Tell of email, perhaps from somebody.
     WatchMail,
@@ -286,17 +348,25 @@ pub enum PageAction {
 
 impl PageAction {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 20] = [
         Self::AddTask,
+        Self::EditTask,
         Self::CompleteTask,
+        Self::ReopenTask,
         Self::DeleteTask,
+        Self::PauseSchedule,
+        Self::ResumeSchedule,
         Self::DeleteSchedule,
+        Self::EditMemory,
         Self::DeleteMemory,
         Self::DeletePlan,
         Self::CancelPlan,
         Self::Retry,
         Self::Approve,
+        Self::EditRoom,
         Self::EndRule,
+        Self::PauseWatch,
+        Self::ResumeWatch,
         Self::StopWatch,
         Self::WatchMail,
     ];
@@ -305,15 +375,23 @@ impl PageAction {
     pub fn name(self) -> &'static str {
         match self {
             Self::AddTask => "add-task",
+            Self::EditTask => "edit-task",
             Self::CompleteTask => "done",
+            Self::ReopenTask => "reopen",
             Self::DeleteTask => "task",
+            Self::PauseSchedule => "pause-schedule",
+            Self::ResumeSchedule => "resume-schedule",
             Self::DeleteSchedule => "schedule",
+            Self::EditMemory => "edit-memory",
             Self::DeleteMemory => "memory",
             Self::DeletePlan => "plan",
             Self::CancelPlan => "cancel-plan",
             Self::Retry => "retry",
             Self::Approve => "approve",
+            Self::EditRoom => "edit-room",
             Self::EndRule => "rule",
+            Self::PauseWatch => "pause-watch",
+            Self::ResumeWatch => "resume-watch",
             Self::StopWatch => "stop-watch",
             Self::WatchMail => "watch-mail",
         }
@@ -323,7 +401,11 @@ impl PageAction {
     pub fn label(self) -> String {
         match self {
             Self::AddTask => page_tables::add(),
+            Self::EditTask | Self::EditMemory | Self::EditRoom => page_tables::edit(),
             Self::CompleteTask => page_tables::complete(),
+            Self::ReopenTask => page_tables::reopen(),
+            Self::PauseSchedule | Self::PauseWatch => page_tables::pause(),
+            Self::ResumeSchedule | Self::ResumeWatch => page_tables::resume(),
             Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => {
                 page_tables::delete()
             }
@@ -390,8 +472,19 @@ pub struct LogLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRow {
     pub cells: Vec<Cell>,
-    /// What can be done with it, each with the key that names it.
+    /// What can be done with it, each with the key that names it. The last one stays the same, and names the row.
     pub acts: Vec<(PageAction, String)>,
+    pub edit: Option<Edit>,
+}
+
+/// How a row is changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub act: PageAction,
+    /// Names what is changed.
+    pub key: String,
+    /// The fields with their values.
+    pub fields: Vec<(String, String)>,
 }
 
 /// What was used on a day.

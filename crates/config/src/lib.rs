@@ -6,6 +6,7 @@
 pub mod document;
 mod env;
 mod error;
+mod keys;
 mod read;
 pub mod reload;
 mod secret;
@@ -21,11 +22,13 @@ use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 pub use env::place::{default_path, find};
 pub use env::{Env, clear_initial_environment};
 pub use error::ConfigError;
-pub use secret::{Secret, credential};
+pub use keys::{Key, KeyKind, channel_keys, keys};
+pub use secret::{SOURCES, Secret, credential};
 pub use sections::accounts::connect::{
     ConnectConfig, GoogleConfig, HostPort, MicrosoftConfig, SecretsConfig, scopes,
 };
@@ -37,7 +40,7 @@ pub use sections::channels::{ChannelConfig, Kind, Platform};
 pub use sections::limits::Limits;
 pub use sections::mcp::{McpClient, McpConfig, McpLaunch, McpRevision};
 pub use sections::memory::{Embeddings, Memory};
-pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price, is_loopback};
 pub use sections::oauth::OAuthConfig;
 pub use sections::otlp::Otlp;
 pub use sections::retention::Retention;
@@ -110,6 +113,8 @@ pub struct Config {
     pub catch_up: bool,
     /// `[log] filter`: what `serve` logs, if not the default.
     pub log: Option<String>,
+    /// `[update] url`: where to look for a newer release; without it, nobody is asked.
+    pub update: Option<String>,
     /// `[http] listen`; none turns it off.
     pub listen: Option<SocketAddr>,
     /// `[otlp]`; without it, no traces are sent.
@@ -118,6 +123,8 @@ pub struct Config {
     pub voice: VoiceConfig,
     /// `[[watches]]`.
     pub watches: Vec<WatchConfig>,
+    /// `[watching] folders`: folders of files that owners may watch.
+    pub watched_folders: Vec<String>,
     /// Our own program, which reads PDFs in a process of its own.
     pub program: PathBuf,
     /// A digest of each setting of the file that instances on one store should have in common, by its key.
@@ -154,10 +161,12 @@ impl Config {
             retention: Retention::default(),
             catch_up: true,
             log: None,
+            update: None,
             listen: Some(LISTEN),
             otlp: None,
             voice: VoiceConfig::default(),
             watches: Vec::new(),
+            watched_folders: Vec::new(),
             program: PathBuf::from("/proc/self/exe"),
             shared: BTreeMap::new(),
             data_dir,
@@ -178,7 +187,14 @@ impl Config {
 
     /// Reads the file at `path`, or else the first of the usual files that exists; without one, the defaults.
     pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
-        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Self::bare(env) };
+        Self::load_partly(path, env).and_then(sound)
+    }
+
+    /// The same, with what is right of a file that has these problems.
+    pub fn load_partly(path: Option<&Path>, env: &Env) -> Result<(Self, Vec<Problem>), ConfigError> {
+        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else {
+            return Ok((Self::bare(env)?, Vec::new()));
+        };
         let bytes =
             std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
         let source = str::from_utf8(&bytes).map_err(|error| {
@@ -186,14 +202,18 @@ impl Config {
             let line = 1 + before.filter(|byte| **byte == b'\n').count();
             in_file(&path, Some(line), "not UTF-8; save the file as UTF-8".to_owned())
         })?;
-        Self::of_text(source, &path, env)
+        Self::of_source(source, &path, env)
     }
 
     /// Reads a file's text as if it came from `path`.
     pub fn of_text(source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        Self::of_source(source, path, env).and_then(sound)
+    }
+
+    fn of_source(source: &str, path: &Path, env: &Env) -> Result<(Self, Vec<Problem>), ConfigError> {
         let shared = shared::digests(source);
         let config = Self { path: Some(path.to_owned()), shared, ..Self::bare(env)? };
-        config.parse(source, path, env)
+        Ok(config.parse(source, path, env))
     }
 
     /// The configuration without a file.
@@ -243,14 +263,13 @@ impl Config {
         Section::keys(&reader, |root| drop(Self::in_dir("").read(root)))
     }
 
-    fn parse(self, source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+    fn parse(self, source: &str, path: &Path, env: &Env) -> (Self, Vec<Problem>) {
         let file = path.display().to_string();
         let document = Document::toml(&file, source);
         let reader = ConfigReader { env, path, document: &document, problems: RefCell::default() };
         let config = Section::root(&reader, |root| self.read(root));
         let syntax = document.syntax.iter().map(|problem| problem.clone().by_line()).collect();
-        let problems = in_order(syntax, reader.problems.take());
-        if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
+        (config, in_order(syntax, reader.problems.take()))
     }
 
     fn read(self, root: &mut Section<'_>) -> Self {
@@ -287,13 +306,19 @@ impl Config {
             catch_up: root
                 .section("schedules", |section| section.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),
+            update: root.section("update", |section| section.get("url", releases)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             otlp: root.section("otlp", Otlp::read),
             voice: root.section("voice", VoiceConfig::read),
+            watched_folders: root.section("watching", watches::read_folders),
             watches: watches::read(root),
             ..self
         }
     }
+}
+
+fn sound((config, problems): (Config, Vec<Problem>)) -> Result<Config, ConfigError> {
+    if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
 }
 
 /// The default of `[http] listen`: this machine only.
@@ -303,6 +328,11 @@ fn resolver(value: &Node, reader: &ConfigReader<'_>) -> Result<SocketAddr, Strin
     let text = read::text(value, reader)?;
     let with_port = text.parse().or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
     with_port.map_err(|_| format!("{text:?} must be an address such as \"9.9.9.9\" or \"127.0.0.1:5353\""))
+}
+
+fn releases(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    let address = read::address(value, reader, "https://releases.example.org/latest", "it needs none");
+    address.map(|(written, _)| written)
 }
 
 fn listen(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<SocketAddr>, String> {
@@ -320,6 +350,10 @@ pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adju
 
 fn filter(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let filter = read::text(value, reader)?;
+    let is_word = filter.chars().all(char::is_alphabetic) && !filter.starts_with("adjutant");
+    if is_word && filter.parse::<LevelFilter>().is_err() {
+        return Err(format!("there is no level {filter:?}; {WRITE_A_FILTER}"));
+    }
     let parsed = EnvFilter::builder().parse(&filter);
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
 }

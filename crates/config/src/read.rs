@@ -63,7 +63,9 @@ impl<'r> Section<'r> {
 
     fn run<T>(mut self, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
         let result = read(&mut self);
-        for entry in self.table.into_iter().flatten() {
+        // Behind a broken header, the keys of its table stand at the root.
+        let is_displaced = self.path.is_empty() && !self.is_whole();
+        for entry in self.table.into_iter().flatten().filter(|_| !is_displaced) {
             let name = entry.key.as_str();
             if !self.asked.contains(&name) {
                 let problem = format!("unknown key; {}", suggestion(name, &self.asked));

@@ -36,7 +36,8 @@ impl fmt::Display for Secret {
     }
 }
 
-const SOURCES: [&str; 3] = ["env", "file", "credential"];
+/// Where a secret can be.
+pub const SOURCES: [&str; 3] = ["env", "file", "credential"];
 
 /// Reads a secret: a string, or where to find it.
 pub(super) fn secret(value: &Node, reader: &ConfigReader<'_>) -> Result<Secret, String> {

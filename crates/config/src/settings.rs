@@ -18,4 +18,6 @@ pub struct Settings {
     pub mail_address: Option<String>,
     /// The address of the web page, if there is one.
     pub page: Option<String>,
+    /// The folders whose files owners may watch.
+    pub folders: Vec<String>,
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 /// Tables that may differ from machine to machine.
-const OWN: [&str; 6] = ["backup", "http", "log", "otlp", "store", "dns"];
+const OWN: [&str; 7] = ["backup", "http", "log", "otlp", "store", "dns", "update"];
 /// Parts of names of keys whose values are secret, and of keys that may differ.
 const LEFT_OUT: [&str; 6] = ["key", "listen", "password", "path", "secret", "token"];
 

@@ -12,7 +12,7 @@ const HOME: (&str, &str) = ("HOME", "/home/ada");
 
 fn read_with(source: &str, vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let env = Env::made_up(vars.iter().copied(), "/nowhere");
-    Config::in_dir("/data").parse(source, Path::new("config.toml"), &env)
+    sound(Config::in_dir("/data").parse(source, Path::new("config.toml"), &env))
 }
 
 fn read(source: &str) -> Config {
@@ -229,6 +229,34 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
 }
 
 #[test]
+fn each_key_of_the_example_has_its_kind_and_says_what_it_is_for() {
+    let found = |table: &str, name: &str| {
+        let key = keys().iter().find(|key| key.table == table && key.name == name);
+        key.map(|key| (key.kind, key.example, key.about.as_str()))
+    };
+    let about = "Tokens per person and day; 0: no limit. Days are in [assistant] timezone. Only an owner can allow more.";
+    assert_eq!(found("limits", "day_tokens"), Some((KeyKind::Whole, "0", about)));
+    let kinds = [
+        found("limits", "turn_cost_usd"),
+        found("model", "api_key"),
+        found("assistant", "owner"),
+        found("approval.skills", "tasks.delete"),
+        found("memory", "extract"),
+        found("retention", "bodies"),
+    ];
+    let kinds = kinds.map(|key| key.map(|(kind, ..)| kind));
+    let wanted =
+        [KeyKind::Decimal, KeyKind::Secret, KeyKind::List, KeyKind::Policy, KeyKind::Flag, KeyKind::Text];
+    assert_eq!(kinds, wanted.map(Some));
+    assert_eq!(found("model", "fallback"), None, "a list of tables is for the file");
+    assert_eq!(found("limits", "max_concurrent_agents"), None, "its new name is there");
+    assert!(keys().len() > 100);
+    let names = |kind| channel_keys(kind).map(|key| key.name).collect::<Vec<_>>();
+    assert_eq!(names(Kind::Discord), ["enabled", "token", "api_url", "allow"]);
+    assert_eq!(names(Kind::Slack), ["enabled", "api_url", "allow", "bot_token", "app_token"]);
+}
+
+#[test]
 fn accounts_that_people_connect_are_offered_if_they_are_set_up() {
     use adjutant_types::ProviderKind::{Google, Microsoft, Password};
 
@@ -285,11 +313,16 @@ fn watches_are_read_and_their_faults_have_their_lines() {
     insta::assert_snapshot!(faults("[[watches]]\nname = \"a\"\non = \"webhook\"\ndo = \"ask\"\nquiet = \"at night\"\nfro = 1"), @r#"
     config.toml:1: watches[0].person: missing: whom it tells, such as "telegram:123"
     config.toml:1: watches[0].words: missing: what to do
-    config.toml:3: watches[0].on: unknown "webhook"; known here: mail, event_begins, event_changes, task_due
+    config.toml:3: watches[0].on: unknown "webhook"; known here: mail, event_begins, event_changes, task_due, file
     config.toml:5: watches[0].quiet: must be two times, such as "22:00-07:00"
     config.toml:6: watches[0].fro: unknown key; did you mean `from`?
     "#);
     insta::assert_snapshot!(faults(&format!("{first}{first}")), @"config.toml:1: watches: two have the same name");
+    let files = first.replace("mail", "file");
+    insta::assert_snapshot!(faults(&files), @"config.toml:1: watches[0].folder: missing: one of [watching] folders");
+    let all = read(&format!("[watching]\nfolders = [\"/srv/scans\"]\n{files}folder = \"/srv/scans\""));
+    assert_eq!(all.watches[0].folder.as_ref(), all.watched_folders.first());
+    assert_eq!(all.watched_folders, ["/srv/scans"]);
 }
 
 #[test]
@@ -406,6 +439,18 @@ fn what_is_no_toml_is_named_with_the_other_faults() {
     config.toml:8: approval.low: unknown word "aut"; did you mean `auto`?
     config.toml:9: not TOML: duplicate key
     "#);
+}
+
+#[test]
+fn a_file_of_another_kind_is_named_and_a_broken_header_once() {
+    let yaml = faults("model:\n  provider: openai\n");
+    assert!(
+        yaml.contains("config.toml:1: not TOML: this looks like YAML or JSON; write key = value"),
+        "{yaml}"
+    );
+    let broken = faults("[model\nprovider = \"openai\"\nname = \"gpt-5\"\n");
+    assert!(broken.starts_with("config.toml:1: not TOML: ") && !broken.contains("unknown key"), "{broken}");
+    insta::assert_snapshot!(faults("[log]\nfilter = \"loud\"\n"), @r#"config.toml:2: log.filter: there is no level "loud"; write a level such as "info", or "warn,adjutant=debug""#);
 }
 
 #[test]
@@ -611,12 +656,12 @@ fn data_and_skills_lie_where_the_surroundings_say() {
     assert_eq!(data(&[("ADJUTANT_DATA_DIR", "/data")]), expected("/data"));
 
     let env = Env::made_up([], "/nowhere");
-    let config = Config::in_dir("/d").parse(
+    let (config, _) = Config::in_dir("/d").parse(
         "[skills]\npaths = [\"skills\", \"/abs\"]",
         Path::new("/etc/a/config.toml"),
         &env,
     );
-    assert_eq!(config.unwrap().skills.paths, [PathBuf::from("/etc/a/skills"), PathBuf::from("/abs")]);
+    assert_eq!(config.skills.paths, [PathBuf::from("/etc/a/skills"), PathBuf::from("/abs")]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// It is neither in the folder nor in the database.
-    #[error("it isn't there any more")]
+    #[error("it isn't there anymore")]
     Gone,
     /// The folder can't be written.
     #[error("the folder of files can't be written: {0}")]

@@ -1,8 +1,8 @@
 //! Joins what was found by words with what is near by meaning. A hit by meaning alone comes after every hit by words among
 //! the first forty, and never in its place. Where some text has all words of the question, words count three times as
 //! much; the fewer the best text has, the more meaning counts among them: "which town is Ada's home" finds forty texts
-//! about Ada by her name, and words can't tell which. Of the texts that words alone would show, those that have most of the
-//! question are still shown: whatever the vectors say, they only change the order of these.
+//! about Ada by her name, and words can't tell which. Of the texts that words alone would show, those that have another word
+//! than a name, or most of the question, are still shown: whatever the vectors say, they only change the order of these.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -37,9 +37,10 @@ pub(super) fn retain<T: Copy + Eq + Hash>(
     let is_first = |text: &T, at: usize| if at < limit { !gone.contains(text) } else { stays.contains(text) };
     let texts = fused.iter().enumerate().map(|(at, (text, _))| (is_first(text, at), *text));
     let (shown, rest): (Vec<_>, Vec<_>) = texts.partition(|(is_first, _)| *is_first);
-    // Each position keeps its score, so that rounding keeps the order.
+    // Each position keeps its score, so that rounding keeps the order; no equal one comes back because it's newer.
     let texts = shown.into_iter().chain(rest).map(|(_, text)| text);
-    texts.zip(fused.iter().map(|(_, score)| *score)).collect()
+    let scores = (0..).zip(&fused).map(|(at, (_, score))| if at < limit { *score } else { score - 0.001 });
+    texts.zip(scores).collect()
 }
 
 /// The texts in their new order, with new scores. `words` and `near` are in their orders, best first; `share` is how much of

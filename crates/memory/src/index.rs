@@ -18,12 +18,15 @@ use super::words::words;
 
 /// How many texts are read at once.
 const READ: i64 = 64;
-/// How many different words of a text are stored, how many parts of its long words, and how many words of an answer count.
+/// How many different words of a text are stored, how many parts of its long words, and how many words of an answer and
+/// of the message's files count.
 const MAX_WORDS: usize = 2000;
 const MAX_PARTS: usize = 500;
 const OF_AN_ANSWER: usize = 150;
-/// How much a word of the answer counts, compared with one of the message.
+const OF_FILES: usize = 80;
+/// How much a word of the answer or of a file counts, compared with one of the message.
 const ANSWER: f64 = 0.5;
+const FILE: f64 = 0.8;
 /// The parameters of BM25: how soon a repeated word stops counting, how much long texts lose, and a text's usual length.
 const REPEATED: f64 = 1.2;
 const LONG: f64 = 0.4;
@@ -73,13 +76,18 @@ fn impacts(document: &Document, zone: Tz) -> Vec<(String, i64)> {
     let (mut order, mut length) = (Vec::new(), 0.0);
     // Each with the word that has it.
     let mut inside: BTreeMap<String, String> = BTreeMap::new();
-    let (more, max_words) = match &document.source {
-        Source::Memory { tags, .. } => (tags, usize::MAX),
-        Source::Turn { answer, .. } => (answer, OF_AN_ANSWER),
+    let (fields, speaker) = match &document.source {
+        Source::Memory { tags, .. } => (vec![(tags.as_str(), usize::MAX, 1.0)], ""),
+        Source::Turn { answer, files, speaker, .. } => (
+            vec![(answer.as_str(), OF_AN_ANSWER, ANSWER), (files.as_str(), OF_FILES, FILE)],
+            speaker.as_str(),
+        ),
     };
-    let weight = if max_words == usize::MAX { 1.0 } else { ANSWER };
-    let texts = words(&document.text).map(|word| (word, 1.0));
-    for (word, weight) in texts.chain(words(more).take(max_words).map(|word| (word, weight))) {
+    let of_field = |(text, most, weight): (&str, usize, f64)| {
+        words(text).take(most).map(move |word| (word, weight)).collect::<Vec<_>>()
+    };
+    let own = words(&document.text).map(|word| (word, 1.0));
+    for (word, weight) in own.chain(fields.into_iter().flat_map(of_field)) {
         length += weight;
         if !counts.contains_key(&word.stem) {
             if counts.len() == MAX_WORDS {
@@ -98,8 +106,14 @@ fn impacts(document: &Document, zone: Tz) -> Vec<(String, i64)> {
     let mut impacts: Vec<(String, i64)> =
         order.iter().map(|stem| (stem.clone(), impact(counts[stem]))).chain(parts).collect();
     impacts.extend(date_words(document.at, zone).map(|word| (word, 1000)));
+    impacts.extend(words(speaker).map(|word| (by(&word.stem), 1000)));
     impacts.push((ANY.to_owned(), 0));
     impacts
+}
+
+/// A word of the name of who wrote a text, as a word that no text contains.
+pub(super) fn by(stem: &str) -> String {
+    format!("@by {stem}")
 }
 
 /// A day as words that no text contains: its weekday, day, month and year.

@@ -18,6 +18,6 @@ mod words;
 
 pub use forgetting::{Forgetting, Meant, forget, meant, mentions};
 pub use history::{now_of, with_history};
-pub use ranking::{Asker, Found, SearchIn, search};
+pub use ranking::{Asker, Found, SearchIn, around, search};
 pub use secrets::has_secret;
-pub use words::{has_all_words, topic_stems};
+pub use words::{has_all_words, has_more_words, topic_stems};

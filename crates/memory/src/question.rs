@@ -3,15 +3,19 @@
 use chrono::{DateTime, Days, Utc};
 use chrono_tz::Tz;
 
-use super::index::date_words;
+use super::index::{by, date_words};
 use super::letters::spelled_out;
 use super::words::{Word, all_words, is_common};
 use super::{days, forms};
 
 /// How many terms of a question are looked for.
-const MAX: usize = 32;
-/// How much a name counts, compared with another word.
-const NAME: f64 = 2.5;
+pub(super) const MAX: usize = 32;
+/// How much a name counts, compared with another word. Of somebody who writes in a room it's in too many texts to outweigh
+/// what they are about.
+const NAME: f64 = 2.0;
+/// How much it counts that somebody of that name wrote the text, compared with the name in it: who calls somebody by name is
+/// the other one.
+const SPEAKER: f64 = 3.0;
 /// How much the day of a text counts, compared with its words.
 const DAY: f64 = 0.8;
 /// How much a longer word that begins with the term counts: little where the term is short.
@@ -30,6 +34,7 @@ pub(super) struct Term {
     pub(super) lookups: Vec<Lookup>,
     /// How much it counts, compared with other terms.
     pub(super) weight: f64,
+    pub(super) is_name: bool,
 }
 
 /// Stored words that count as a term.
@@ -76,7 +81,10 @@ pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz, has_days: bool) ->
         lookups.extend(spelled.map(lookup));
         lookups.extend(other_forms(word));
         lookups.extend(days.into_iter().map(|day| Lookup::exact(day, DAY)));
-        terms.push(Term { lookups, weight: if word.is_name { NAME } else { 1.0 } });
+        if has_days {
+            lookups.push(Lookup::exact(by(&word.stem), SPEAKER));
+        }
+        terms.push(Term { lookups, weight: if word.is_name { NAME } else { 1.0 }, is_name: word.is_name });
         if terms.len() == MAX {
             break;
         }
@@ -140,8 +148,8 @@ mod tests {
     fn lookups_of(text: &str) -> Vec<String> {
         let now = "2024-05-10T09:00:00Z".parse().unwrap();
         let term = |term: Term| {
-            let words: Vec<String> = term.lookups.into_iter().map(|lookup| lookup.word).collect();
-            words.join("|")
+            let words = term.lookups.into_iter().map(|lookup| lookup.word);
+            words.filter(|word| !word.starts_with("@by ")).collect::<Vec<_>>().join("|")
         };
         terms(text, now, Tz::Europe__Berlin, true).into_iter().map(term).collect()
     }
@@ -177,7 +185,7 @@ mod tests {
     fn other_forms_of_a_word_count_less() {
         assert_eq!(lookups_of("Müller"), ["muller|mueller|~muller|mull"]);
         assert_eq!(lookups_of("Wohnungen am Amt"), ["wohnungen|~wohnungen|wohnung", "amt"]);
-        for lookup in terms("Dach", utc(0), Tz::UTC, true).remove(0).lookups.split_off(1) {
+        for lookup in terms("Dach", utc(0), Tz::UTC, false).remove(0).lookups.split_off(1) {
             assert!(lookup.exact < LONGER && lookup.longer < lookup.exact, "{lookup:?}");
         }
     }

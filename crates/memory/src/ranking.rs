@@ -1,15 +1,15 @@
 //! Finds memories and what was said by the words of a question, best first.
 //!
 //! BM25 over the texts that contain any of the words, each of which the store gives by an index, at most [`NEWEST`] a
-//! word. What was said right before and after counts half. Of two equal texts the newer comes first.
+//! word. What was said around it counts by a part. Of two equal texts the newer comes first.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::people::Conversation;
-use adjutant_store::search::{self, DocumentId, Posting, SaidRow};
+use adjutant_store::search::{self, DocumentId, Neighbours, Posting, SaidRow};
 use adjutant_store::{Store, StoreError};
 use adjutant_types::PersonId;
 use adjutant_types::clock::utc;
@@ -17,7 +17,7 @@ use chrono_tz::Tz;
 
 use super::fusion;
 use super::index::{self, ANY, catch_up};
-use super::question::{Term, terms};
+use super::question::{self, Term, terms};
 use super::vectors::Vectors;
 
 /// How many texts of a word are looked at: the newest.
@@ -26,8 +26,8 @@ const NEWEST: i64 = 2000;
 const COUNTED: i64 = 10_000;
 /// How many texts are ranked with what stands around them.
 const AROUND: usize = 100;
-/// How much a neighbour's words count.
-const NEIGHBOUR: f64 = 0.5;
+/// How much the words of a text count for the one before it, the one after it, and the next ones.
+const NEIGHBOURS: [f32; 4] = [0.4, 0.7, 0.2, 0.5];
 /// How much a fact counts that has faded, and how much more one that was said again, each time.
 const FADED: f64 = 0.5;
 const SAID_AGAIN: f64 = 0.02;
@@ -98,15 +98,30 @@ pub async fn search(
     }
     catch_up(store, asker.zone, conversations, CATCH_UP).await?;
     let spaces = index::spaces(asker.person, asker.here, memories, conversations);
-    let Scores { mut scores, texts, total } = score(store, &spaces, &terms).await?;
-    let share = scores.values().fold(0.0, |best: f64, score| best.max(score.covered)) / total;
-    add_neighbours(store, &mut scores).await?;
+    let Scores { impacts, weights, texts } = score(store, &spaces, &terms).await?;
+    let total: f64 = weights.iter().sum();
+    let covered = |text: &DocumentId| impacts.get(text).map_or(0.0, |impacts| covered(&weights, impacts));
+    let share = impacts.keys().map(covered).fold(0.0, f64::max) / total;
+    let around = with_neighbours(store, &terms, &weights, &impacts, asker.here.shared).await?;
+    let fits = around.iter().map(|(text, impacts)| (*text, fit(&weights, impacts)));
+    // In a very long text a word says nothing, and still finds it.
+    let fits = fits.filter(|(text, fit)| *fit > 0.0 || impacts.contains_key(text));
+    // In thousandths, as they are compared in the end: equal ones are the same with vectors and without.
     let mut ranked: Vec<(DocumentId, f64)> =
-        scores.iter().map(|(text, score)| (*text, score.score)).collect();
+        fits.map(|(text, fit)| (text, (fit * 1000.0).round() / 1000.0)).collect();
     ranked.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
     if let Some(vectors) = asker.vectors.filter(|_| texts > 0) {
-        let shown = ranked.iter().take(limit).map(|(text, _)| *text);
-        let stays = shown.filter(|text| scores[text].covered >= fusion::MAX * total).collect();
+        // Whatever it is where people talk: their names say who wrote it. Elsewhere, what has a word of the question besides
+        // names, itself or around it, or most of the question.
+        let has_word = |impacts: &Impacts| {
+            impacts.iter().zip(&terms).any(|(impact, term)| *impact > 0.0 && !term.is_name)
+        };
+        let may_stay = |text: &DocumentId| {
+            asker.here.shared
+                || around.get(text).is_some_and(has_word)
+                || covered(text) >= fusion::MAX * total
+        };
+        let stays = ranked.iter().take(limit).map(|(text, _)| *text).filter(may_stay).collect();
         let near = vectors.nearest(store, &asker, &spaces, text).await?;
         ranked = fusion::retain(fusion::fuse(ranked, &near, share), &stays, limit);
     }
@@ -122,23 +137,30 @@ pub async fn search(
     Ok(found.into_iter().map(|candidate| candidate.found).collect())
 }
 
-/// How well a text fits the words of a question.
-#[derive(Debug, Clone, Copy, Default)]
-struct Score {
-    /// How well it fits.
-    score: f64,
-    /// The weight of the terms that it has.
-    covered: f64,
+/// What was said right before and after each of these, as far as the person may see it here, by the turn's number.
+pub async fn around(
+    store: &Store,
+    asker: Asker<'_>,
+    turns: &[i64],
+) -> Result<HashMap<i64, [Option<SaidRow>; 2]>, StoreError> {
+    let neighbours = search::neighbours(store, turns).await?;
+    let seqs: Vec<i64> = neighbours.iter().flat_map(|turn| [turn.before, turn.after]).flatten().collect();
+    let rows = search::said(store, asker.person, asker.here, &seqs).await?;
+    let rows: HashMap<i64, SaidRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
+    let row = |seq: Option<i64>| rows.get(&seq?).cloned();
+    Ok(neighbours.into_iter().map(|turn| (turn.seq, [row(turn.before), row(turn.after)])).collect())
 }
 
-/// How well the texts fit the words of a question.
+/// How much each term of a question says about a text.
+type Impacts = [f32; question::MAX];
+
 struct Scores {
-    /// The score of each text that contains any of the terms.
-    scores: HashMap<DocumentId, Score>,
+    /// Of each text that contains any of the terms.
+    impacts: HashMap<DocumentId, Impacts>,
+    /// How much each term counts.
+    weights: Vec<f64>,
     /// How many texts there are.
     texts: i64,
-    /// The weight of all terms.
-    total: f64,
 }
 
 async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, StoreError> {
@@ -147,20 +169,26 @@ async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, 
     let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
     let mut postings = found.of.into_iter();
     let all = found.texts.max(1) as f64;
-    let (mut scores, mut total): (HashMap<DocumentId, Score>, f64) = (HashMap::new(), 0.0);
-    for term in terms {
-        let impacts = impacts(term, postings.by_ref());
-        let with = impacts.len() as f64;
+    let mut scores = Scores { impacts: HashMap::new(), weights: Vec::new(), texts: found.texts };
+    for (number, term) in terms.iter().enumerate() {
+        let found = impacts(term, postings.by_ref());
+        let with = found.len() as f64;
         let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
-        let weight = term.weight * rarity;
-        total += weight;
-        for (text, impact) in impacts {
-            let score = scores.entry(text).or_default();
-            score.score += weight * impact;
-            score.covered += weight;
+        scores.weights.push(term.weight * rarity);
+        for (text, impact) in found {
+            scores.impacts.entry(text).or_default()[number] = impact as f32;
         }
     }
-    Ok(Scores { scores, texts: found.texts, total })
+    Ok(scores)
+}
+
+/// The weight of the terms that a text has.
+fn covered(weights: &[f64], impacts: &Impacts) -> f64 {
+    weights.iter().zip(impacts).filter(|(_, impact)| **impact > 0.0).map(|(weight, _)| weight).sum()
+}
+
+fn fit(weights: &[f64], impacts: &Impacts) -> f64 {
+    weights.iter().zip(impacts).map(|(weight, impact)| weight * f64::from(*impact)).sum()
 }
 
 /// The texts with a term, each once, with how much the term says about it: what the best of its lookups does.
@@ -177,31 +205,56 @@ fn impacts(term: &Term, postings: impl Iterator<Item = Vec<Posting>>) -> Vec<(Do
     impacts
 }
 
-/// Adds half of the better neighbour's score to what was said before and after it.
-async fn add_neighbours(store: &Store, scores: &mut HashMap<DocumentId, Score>) -> Result<(), StoreError> {
-    let turn_scores = scores.iter().filter_map(|(text, score)| Some((text.turn()?, score.score)));
-    let mut best: Vec<(i64, f64)> = turn_scores.collect();
+/// The texts with what was said around them, of which each term but names counts by a part: a name there is whom somebody
+/// speaks to.
+async fn with_neighbours(
+    store: &Store,
+    terms: &[Term],
+    weights: &[f64],
+    own: &HashMap<DocumentId, Impacts>,
+    is_shared: bool,
+) -> Result<HashMap<DocumentId, Impacts>, StoreError> {
+    let turns = own.iter().filter_map(|(text, impacts)| Some((text.turn()?, fit(weights, impacts))));
+    let mut best: Vec<(i64, f64)> = turns.collect();
     best.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
     best.truncate(AROUND);
-    let turns: Vec<i64> = best.iter().map(|(seq, _)| *seq).collect();
-    let own: HashMap<i64, f64> = best.into_iter().collect();
-    let around = search::neighbours(store, &turns).await?;
-    let mut more: HashMap<DocumentId, f64> = HashMap::new();
-    for turn in around {
-        let score = own.get(&turn.seq).copied().unwrap_or_default();
-        for seq in [turn.before, turn.after].into_iter().flatten() {
-            let neighbour = DocumentId::of_turn(seq);
-            // A text without any word of the question is only found where it answers what has one.
-            if scores.contains_key(&neighbour) || (turn.asked && turn.after == Some(seq)) {
-                let best = more.entry(neighbour).or_default();
-                *best = best.max(NEIGHBOUR * score);
+    let turns: Vec<i64> = best.into_iter().map(|(seq, _)| seq).collect();
+    let nearest = search::neighbours(store, &turns).await?;
+    let beside: HashSet<i64> = nearest.iter().flat_map(|turn| [turn.before, turn.after]).flatten().collect();
+    let beside: Vec<i64> = beside.into_iter().collect();
+    let next = search::neighbours(store, &beside).await?;
+    let next: HashMap<i64, Neighbours> = next.into_iter().map(|turn| (turn.seq, turn)).collect();
+    let next_of = |seq: Option<i64>| next.get(&seq?).copied();
+    let mut around: HashMap<DocumentId, Impacts> = HashMap::new();
+    for turn in nearest {
+        let Some(mut impacts) = own.get(&DocumentId::of_turn(turn.seq)).copied() else { continue };
+        for (impact, _) in impacts.iter_mut().zip(terms).filter(|(_, term)| term.is_name) {
+            *impact = 0.0;
+        }
+        let seqs = [
+            turn.before,
+            turn.after,
+            next_of(turn.before).and_then(|turn| turn.before),
+            next_of(turn.after).and_then(|turn| turn.after),
+        ];
+        for (seq, part) in seqs.into_iter().zip(NEIGHBOURS) {
+            let Some(seq) = seq else { continue };
+            let text = DocumentId::of_turn(seq);
+            // A text without any word of the question is only found where people talk, or where it answers what has one.
+            if is_shared || own.contains_key(&text) || (turn.asked && turn.after == Some(seq)) {
+                for (most, impact) in around.entry(text).or_default().iter_mut().zip(impacts) {
+                    *most = most.max(part * impact);
+                }
             }
         }
     }
-    for (text, score) in more {
-        scores.entry(text).or_default().score += score;
+    let mut all = own.clone();
+    for (text, around) in around {
+        for (impact, around) in all.entry(text).or_default().iter_mut().zip(around) {
+            *impact += around;
+        }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// A text that was found.
@@ -239,10 +292,10 @@ async fn read(
             Candidate { at, weight, fresh, found: Found::Memory(row.memory) },
         );
     }
-    for (seq, row) in turns.into_iter().filter(|_| kind.is_empty()) {
+    for row in turns.into_iter().filter(|_| kind.is_empty()) {
         let at = row.started_at;
         texts.insert(
-            DocumentId::of_turn(seq),
+            DocumentId::of_turn(row.seq),
             Candidate { at, weight: 1.0, fresh: None, found: Found::Said(row) },
         );
     }

@@ -44,6 +44,13 @@ pub fn has_all_words(text: &str, query: &str) -> bool {
     !wanted.is_empty() && wanted.is_subset(&there)
 }
 
+/// Whether a text has a telling word of a query, whole, that another text hasn't.
+pub fn has_more_words(text: &str, other: &str, query: &str) -> bool {
+    let there: HashSet<String> = words(other).map(|word| word.stem).collect();
+    let wanted: HashSet<String> = words(query).map(|word| word.stem).collect();
+    words(text).any(|word| wanted.contains(&word.stem) && !there.contains(&word.stem))
+}
+
 /// The words of a topic as topics are compared: without endings, sorted; empty if there are none, or too many.
 pub fn topic_stems(topic: &str) -> String {
     let stems: BTreeSet<String> = words(topic).map(|word| word.stem).collect();

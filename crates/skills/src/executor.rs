@@ -100,14 +100,19 @@ impl Executor {
         existing: Option<ExecutionRow>,
     ) -> Result<CallEnd, StoreError> {
         let mut active = ActiveCall::new(self, ctx, registry, call, existing);
-        match active.make().await {
-            Ok(end) => Ok(end),
+        let end = match active.make().await {
+            Ok(end) => end,
             Err(Failure::Skill(error)) => match active.wait_for_login(&error).await? {
-                Some(end) => Ok(end),
-                None => active.close(error.into(), Batch::new()).await,
+                Some(end) => end,
+                None => {
+                    active.note_refusal(&error);
+                    active.close(error.into(), Batch::new()).await?
+                }
             },
-            Err(Failure::Store(error)) => Err(error),
-        }
+            Err(Failure::Store(error)) => return Err(error),
+        };
+        self.services.accounts.end_refused(&ctx.store, &active.accounts.all().all).await?;
+        Ok(end)
     }
 }
 

@@ -321,13 +321,13 @@ mod tests {
         - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
         - chat.read_thread(place, thread, since?, limit?): Read a thread
         - chat.search(query, place?, since?, limit?): Search the messages of channels and groups
-        - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarise them
+        - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarize them
         - chat.user_info(user): Look up a person on a chat platform
-        contacts: The person's contacts: addresses, numbers, organisations
+        contacts: The person's contacts: addresses, numbers, organizations
         - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
         - contacts.get(id): Get all details of a contact
-        - contacts.organizations(query?): List the organisations of the contacts
-        - contacts.search(query?, organization?, limit?): Find people by name, email or organisation
+        - contacts.organizations(query?): List the organizations of the contacts
+        - contacts.search(query?, organization?, limit?): Find people by name, email or organization
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
         - contacts.validate_email(email): Check an email address
         email: The person's mail: writing, finding, reading, sorting

@@ -23,7 +23,8 @@ pub use messages::{dead, inbox, outbox, questions, queues};
 pub use processes::{control, instances, leases, sharing};
 pub use records::{
     access, attempts, connected, files, known, links, logins, memories, objects, origins, people, pins,
-    room_rules, rooms, rules, schedules, search, secrets, taints, tasks, vectors, watches, web,
+    pushes, room_rules, rooms, rules, schedules, search, secrets, settings, taints, tasks, vectors, watches,
+    web,
 };
 
 use adjutant_types::clock::SharedClock;

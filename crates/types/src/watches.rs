@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AccountId, words};
+use super::{AccountId, TaskId, words};
 
 /// How many watches a person may have, those of the configuration included.
 pub const MAX_WATCHES: usize = 100;
@@ -13,8 +13,8 @@ pub const MAX_WATCHES: usize = 100;
 words! {
     /// What sets a watch off.
     WatchTrigger {
-        Mail = "mail", EventBegins = "event_begins", EventChanges = "event_changes", TaskDue = "task_due", Room = "room",
-        Webhook = "webhook",
+        Mail = "mail", EventBegins = "event_begins", EventChanges = "event_changes", TaskDue = "task_due", File = "file",
+        Room = "room", Webhook = "webhook",
     }
 }
 
@@ -35,10 +35,12 @@ words! {
 }
 
 words! {
-    /// A call is a webhook's, and a receipt is what a watch did while its person wanted quiet.
+    /// A document is a file in a watched folder, which has no id as those have that people send; a call is a webhook's, and a
+    /// receipt is what a watch did while its person wanted quiet.
     #[derive(Default)]
     ItemNoun {
-        #[default] Mail = "mail", Event = "event", Task = "task", Message = "message", Call = "call", Receipt = "receipt",
+        #[default] Mail = "mail", Event = "event", Task = "task", Document = "document", Message = "message", Call = "call",
+        Receipt = "receipt",
     }
 }
 
@@ -46,10 +48,10 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WatchSource {
     pub trigger: WatchTrigger,
-    /// None: our own store, a room, or a webhook.
+    /// None: our own store, a folder of files, a room, or a webhook.
     pub account: AccountId,
-    /// The folder or calendar of the account; the conversation of a room; the watch of a webhook; of what is in our own
-    /// store, the person.
+    /// The folder or calendar of the account; the path of a folder of files; the conversation of a room; the watch of a
+    /// webhook; of what is in our own store, the person.
     pub place: String,
 }
 
@@ -158,7 +160,11 @@ pub enum Mark {
     Delta(String),
     /// Of each event by its key: when it begins, what changes with it, and its title.
     Seen(BTreeMap<String, (i64, String, String)>),
-    /// All up to this time, in milliseconds.
+    /// Of each file by its name: when it was written, in milliseconds, and its size.
+    Files(BTreeMap<String, (i64, u64)>),
+    /// When the task was due that was read last, in milliseconds, and which one it was.
+    Due(i64, TaskId),
+    /// The same without the task, as it was written before.
     Time(i64),
 }
 
@@ -178,7 +184,9 @@ mod tests {
         let marks = [
             (Mark::Mail { validity: 1, uid: 2, newest: 3 }, r#"{"mail":{"validity":1,"uid":2,"newest":3}}"#),
             (Mark::Seen(BTreeMap::new()), r#"{"seen":{}}"#),
-            (Mark::Time(5), r#"{"time":5}"#),
+            (Mark::Files([("a".into(), (1, 2))].into()), r#"{"files":{"a":[1,2]}}"#),
+            (Mark::Time(1), r#"{"time":1}"#),
+            (Mark::Due(5, "t1".into()), r#"{"due":[5,"t1"]}"#),
         ];
         for (mark, text) in marks {
             assert_eq!(serde_json::to_string(&mark).ok().as_deref(), Some(text));

@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AccountCommand {
-    /// Connect an account at a provider of mail, calendars and contacts
+    /// Connect an account at a provider of email, calendars and contacts
     #[command(after_help = "Example:\n  adjutant account add --provider google\n\n\
                             People can do the same in any chat, with /connect.")]
     Add {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 #[command(
     args_conflicts_with_subcommands = true,
     arg_required_else_help = true,
-    after_help = "Example:\n  adjutant plan \"prepare the board meeting on Friday: find the three figures in my mail\"\n  \
+    after_help = "Example:\n  adjutant plan \"prepare the board meeting on Friday: find the three figures in my email\"\n  \
                   adjutant plan show\n\n\
                   The plan is shown first, and nothing runs before you say “run”. The exit status is 0 when the\n\
                   plan was carried out or cancelled by you, else 1. It needs a language model in [model]."

@@ -21,7 +21,7 @@ pub(crate) enum SkillsCommand {
         /// A skill file, or a folder of them [default: all in use]
         path: Option<PathBuf>,
     },
-    /// Take over instructions that others wrote: a folder with a SKILL.md, or one with several such folders
+    /// Install a folder with a SKILL.md, or one with several such folders
     #[command(after_help = "Example:\n  adjutant skills add ./pdf-forms\n\n\
                             A running `serve` picks it up within seconds.")]
     Add {

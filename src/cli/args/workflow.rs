@@ -89,7 +89,7 @@ pub(crate) enum WorkflowCommand {
     },
     /// Write a new workflow: a copy to start from, or one drafted from words
     #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline\n  \
-                            adjutant workflow new acme --words \"first research the company, then draft a mail\"\n\n\
+                            adjutant workflow new acme --words \"first research the company, then draft an email\"\n\n\
                             --words needs a language model in [model].")]
     New {
         /// Its name

@@ -25,7 +25,7 @@ pub(super) fn shared(config: &Config, checks: &mut Checks) {
     });
     for (section, people, label) in mail.into_iter().chain(dav) {
         let people = match people {
-            People::Owners => "owners alone",
+            People::Owners => "owners only",
             People::Everybody => "everybody who may talk to the assistant",
             People::Listed(_) => "owners, and those whom `people` lists",
         };

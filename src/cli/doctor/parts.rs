@@ -207,8 +207,8 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let name = name.trim();
     let built = match service::model_of(endpoint) {
         Ok(Some(built)) => built,
-        Ok(None) => return Finding::ok("basic mode; it needs no network"),
-        Err(error) => return Finding::error(format!("{name}: {error}"), fix(&error)),
+        Ok(None) => return Finding::ok("none: basic mode, which understands only simple sentences"),
+        Err(error) => return Finding::error(format!("{name}: {error}"), fix(&error, endpoint)),
     };
     let request = Request {
         messages: vec![
@@ -222,19 +222,22 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let answer = tokio::time::timeout(PATIENCE, built.call(&request)).await;
     match answer.unwrap_or_else(|_| Err(timeout())) {
         Ok(_) => Finding::ok(format!("{name} answered in {} ms", SystemClock.now_ms() - started)),
-        Err(error) => Finding::error(format!("{name}: {error}"), fix(&error)),
+        Err(error) => Finding::error(format!("{name}: {error}"), fix(&error, endpoint)),
     }
 }
 
-fn fix(error: &ModelError) -> &'static str {
+fn fix(error: &ModelError, endpoint: &Endpoint) -> &'static str {
+    let is_ollama = endpoint.provider == "ollama";
     match error.kind {
+        ModelErrorKind::Network if is_ollama => "start Ollama: `ollama serve`",
+        ModelErrorKind::Refused if is_ollama => "run `ollama pull` with the name of the model",
         ModelErrorKind::Auth => "set [model] api_key to a valid key",
         ModelErrorKind::RateLimit => "check your limits and credit with the provider",
         ModelErrorKind::Network | ModelErrorKind::Timeout => {
             "check this machine's network and [model] base_url"
         }
         ModelErrorKind::Refused => "check [model] provider, name and base_url",
-        ModelErrorKind::NoModel => "set a language model in [model]",
+        ModelErrorKind::NoModel => "add a language model: `adjutant init`",
         ModelErrorKind::Nonsense => {
             "check that the server at [model] base_url speaks the provider's protocol"
         }
@@ -277,7 +280,7 @@ pub(super) async fn traces(config: &Config) -> Option<Finding> {
 /// Checks each channel and who may talk there.
 pub(super) async fn channels(channels: Vec<Channel>, config: &Config, checks: &mut Checks) {
     if channels.is_empty() {
-        let reason = "none; only `adjutant chat` works";
+        let reason = "none connected yet; only `adjutant chat` works";
         checks.add("channels", Finding::ok(reason));
         return;
     }
@@ -298,7 +301,8 @@ pub(super) async fn channels(channels: Vec<Channel>, config: &Config, checks: &m
             );
             checks.add(&name, Finding::warning(reason, fix));
         }
-        if channel.allow.iter().any(|who| who == "*") {
+        // The page lets in those who have signed in.
+        if channel.page.is_none() && channel.allow.iter().any(|who| who == "*") {
             let reason = "everyone on this platform may talk, at your expense";
             checks.add(
                 &name,

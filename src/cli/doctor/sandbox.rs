@@ -30,7 +30,7 @@ pub(super) fn programs(config: &Config) -> Vec<Finding> {
     let fix = "use Linux 6.12 or newer, with landlock in its `lsm=` list";
     let lacks = lacks.map(|reason| Finding::warning(reason, fix));
     let named = (!names.is_empty()).then(|| {
-        let reason = "programs that are permitted nothing have no network and see their own folders alone";
+        let reason = "programs without extra permissions have no network and see only their own folders";
         Finding::ok(format!("{reason}: {}", names.join(", ")))
     });
     lacks.into_iter().chain(named).collect()

@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(name: &str, finding: Finding) -> Check {
-    Check { name: name.to_owned(), finding }
+    Check::new(name, finding)
 }
 
 #[test]
@@ -13,9 +13,9 @@ fn a_report_shows_each_finding_with_its_fix_and_counts_them() {
     ];
     insta::assert_snapshot!(text(&checks), @r"
 ✓ configuration  config.toml is valid
-! secrets        everybody can read them
+! secrets        everybody can read them (A02)
                  → chmod 600 config.toml
-✗ channels.main  the token is refused
+✗ channels.main  the token is refused (A19)
                  → set another one
 
 1 problem, 1 warning.
@@ -26,12 +26,14 @@ fn a_report_shows_each_finding_with_its_fix_and_counts_them() {
   "checks": [
     {
       "name": "secrets",
+      "code": "A02",
       "verdict": "warning",
       "reason": "everybody can read them",
       "mend": "chmod 600 config.toml"
     },
     {
       "name": "channels.main",
+      "code": "A19",
       "verdict": "fault",
       "reason": "the token is\nrefused",
       "mend": "set another one"

@@ -15,10 +15,17 @@ const IMPLICIT: [u16; 2] = [465, 993];
 
 /// Asks for each account.
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
-    terminal.say("\nAccounts. Without a mail account, mail is written to files; calendar and contacts can live in our own store.")?;
-    for (section, what) in [("mail", "mail"), ("calendar", "calendar"), ("contacts", "contacts")] {
+    terminal.say(
+        "\nEmail, calendar and contacts. Without them, the assistant keeps its own calendar and contacts, and saves emails \
+         as files.",
+    )?;
+    let is_any = ["mail", "calendar", "contacts", "connect"].iter().any(|section| draft.has(&[section]));
+    if !terminal.yes("Connect any of them now?", is_any)? {
+        return terminal.say("  You can do that later: run `adjutant init` again.");
+    }
+    for (section, what) in [("mail", "an email"), ("calendar", "a calendar"), ("contacts", "a contacts")] {
         let is_there = draft.has(&[section]);
-        if terminal.yes(&format!("Connect a {what} account?"), is_there)? {
+        if terminal.yes(&format!("Connect {what} account?"), is_there)? {
             let mut questions = |draft: &mut Draft, terminal: &mut Terminal| match section {
                 "mail" => mail(draft, terminal),
                 _ => account(draft, terminal, section),
@@ -35,7 +42,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
 /// Asks for what people can connect themselves.
 async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     terminal.say(
-        "\nWith /connect in a chat, people log in to their own mail and calendar. Nobody else can see it.",
+        "\nWith /connect in a chat, people log in to their own email and calendar. Nobody else can see it.",
     )?;
     let is_there = draft.has(&["connect"]);
     if !terminal.yes("Let people connect their own accounts?", is_there)? {
@@ -110,7 +117,7 @@ fn microsoft(page: Option<&str>) -> Application {
                 None => "Leave the client secret empty.".to_owned(),
             },
         ],
-        more: ("tenant", "Tenant: common for all, or your organisation's id or domain", Some("common")),
+        more: ("tenant", "Tenant: common for all, or your organization's id or domain", Some("common")),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::service::{self, StartError};
 
 /// A part of the configuration that is asked for and tested as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::cli) enum Part {
     /// `[assistant]`.
     Assistant,
     /// `[channels.NAME]`.
@@ -28,7 +28,7 @@ pub(super) enum Part {
 
 impl Part {
     /// Its table in the file.
-    pub(super) fn path(&self) -> Vec<&str> {
+    pub(in crate::cli) fn path(&self) -> Vec<&str> {
         match self {
             Self::Assistant => vec!["assistant"],
             Self::Channel(name) => vec!["channels", name],
@@ -40,7 +40,7 @@ impl Part {
 }
 
 /// Tests a part.
-pub(super) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
+pub(in crate::cli) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
     let config = match part {
         // A login returns to the page, which is in another table.
         Part::Connect => draft.read().or_else(|_| draft.read_only(&part.path())),

@@ -9,36 +9,47 @@ use crate::cli::CliError;
 const TABLE: [&str; 1] = ["model"];
 
 /// A provider to suggest.
-struct Suggestion {
-    provider: &'static str,
+pub(super) struct Suggestion {
+    pub(super) provider: &'static str,
+    /// Its name in a sentence.
+    pub(super) title: &'static str,
     /// Its line in the list.
     about: &'static str,
     /// A good first model.
-    model: &'static str,
+    pub(super) model: &'static str,
 }
 
-const SUGGESTIONS: [Suggestion; 5] = [
+pub(super) const SUGGESTIONS: [Suggestion; 5] = [
     Suggestion {
         provider: "openrouter",
+        title: "OpenRouter",
         about: "openrouter   models from many companies; key: https://openrouter.ai/keys",
         model: "anthropic/claude-sonnet-4.5",
     },
     Suggestion {
         provider: "anthropic",
+        title: "Anthropic",
         about: "anthropic    key: https://console.anthropic.com/settings/keys",
         model: "claude-sonnet-4-5",
     },
     Suggestion {
         provider: "openai",
+        title: "OpenAI",
         about: "openai       key: https://platform.openai.com/api-keys",
         model: "gpt-5-mini",
     },
     Suggestion {
         provider: "gemini",
+        title: "Google Gemini",
         about: "gemini       key: https://aistudio.google.com/apikey",
         model: "gemini-2.5-flash",
     },
-    Suggestion { provider: "ollama", about: "ollama       runs on this machine; no key", model: "llama3.1" },
+    Suggestion {
+        provider: "ollama",
+        title: "Ollama",
+        about: "ollama       free, on this machine; first: ollama pull qwen3:8b",
+        model: "qwen3:8b",
+    },
 ];
 
 /// Asks for provider, name and key.
@@ -47,7 +58,7 @@ pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliE
     let mut items: Vec<&str> = SUGGESTIONS.iter().map(|suggestion| suggestion.about).collect();
     items.extend([
         "another provider",
-        "none         basic mode: simple requests in fixed words; no network, no key",
+        "none         basic mode: free, but it understands only simple sentences",
     ]);
     let (other, builtin) = (SUGGESTIONS.len(), SUGGESTIONS.len() + 1);
     let suggested = match SUGGESTIONS.iter().position(|suggestion| suggestion.provider == written) {
@@ -80,7 +91,7 @@ pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliE
 }
 
 /// Sets the provider; removes the previous provider's keys, because a key for one server must not go to another.
-pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
+pub(in crate::cli) fn set_provider(draft: &mut Draft, provider: &str) {
     let written = draft.at(&["model", "provider"]);
     let before = if written.is_empty() { BUILTIN } else { &written };
     if before != provider {
@@ -88,8 +99,10 @@ pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
             draft.remove(&["model", key]);
         }
         // Its missing keys came from there.
-        if !draft.has(&["model", "agent", "provider"]) {
-            draft.remove(&["model", "agent"]);
+        for table in ["agent", "intent"] {
+            if !draft.has(&["model", table, "provider"]) {
+                draft.remove(&["model", table]);
+            }
         }
     }
     draft.set_text(&TABLE, "provider", provider);

@@ -51,6 +51,14 @@ fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliErro
         };
         set_secret(draft, &table, key, source, value)?;
     }
+    if let Some(key) = keys.first()
+        && !keys.iter().any(|key| draft.has(&["channels", name, key]))
+    {
+        let give = if keys.len() > 1 { format!("{key}=NAME") } else { "NAME".to_owned() };
+        return Err(CliError::Usage(format!(
+            "--channel {name} needs its bot's token: add --token-env {give}, or --token-file with a path"
+        )));
+    }
     if let Some(url) = &args.api_url {
         draft.set_text(&table, "api_url", url);
     }

@@ -1,7 +1,10 @@
 //! Asks questions at the terminal, with rustyline.
 
 use std::borrow::Cow;
+use std::io::{self, stdin};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustyline::completion::Completer;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -23,6 +26,16 @@ pub(in crate::cli) struct Terminal {
     editor: Editor<Mask, MemHistory>,
     /// Ctrl-C outside questions; within one, the editor reads it as a key.
     interrupts: Signal,
+}
+
+/// How often to look whether something was typed.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How a wait ended.
+pub(super) enum Waited<T> {
+    Result(T),
+    /// The person typed this, or nothing; nothing as well if the time was over.
+    Line(String),
 }
 
 impl Terminal {
@@ -54,6 +67,30 @@ impl Terminal {
         result
     }
 
+    /// Waits for something at most this long, or until the person types a line instead.
+    pub(super) async fn wait_or_line<T>(
+        &mut self,
+        what: impl Future<Output = T>,
+        limit: Duration,
+    ) -> Result<Waited<T>, CliError> {
+        let typed = async {
+            while !has_input()? {
+                tokio::time::sleep(GLANCE).await;
+            }
+            // A terminal has a whole line once it is readable.
+            let mut line = String::new();
+            stdin().read_line(&mut line).map(|_| line.trim().to_owned())
+        };
+        tokio::select! {
+            result = what => Ok(Waited::Result(result)),
+            line = typed => {
+                line.map(Waited::Line).map_err(|error| CliError::failed("can't use the terminal", error))
+            }
+            () = tokio::time::sleep(limit) => Ok(Waited::Line(String::new())),
+            _ = self.interrupts.recv() => Err(stopped()),
+        }
+    }
+
     /// Asks for a line; Enter takes the suggestion.
     pub(in crate::cli) fn line(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
         let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
@@ -80,9 +117,11 @@ impl Terminal {
 
     /// Asks a yes-no question.
     pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool, CliError> {
+        let ways = if suggestion { "Y/n" } else { "y/N" };
         loop {
-            let line = self.line(&format!("{text} y/n"), if suggestion { "y" } else { "n" })?;
-            match line.to_lowercase().as_str() {
+            let line = self.editor.readline(&format!("{text} [{ways}]: ")).map_err(failed)?;
+            match line.trim().to_lowercase().as_str() {
+                "" => return Ok(suggestion),
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
                 _ => self.say("  Please type y or n.")?,
@@ -140,3 +179,10 @@ impl Hinter for Mask {
 impl Validator for Mask {}
 
 impl Helper for Mask {}
+
+/// Whether a line can be read without waiting.
+fn has_input() -> io::Result<bool> {
+    let stdin = stdin();
+    let mut keys = [PollFd::new(&stdin, PollFlags::IN)];
+    Ok(poll(&mut keys, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
+}

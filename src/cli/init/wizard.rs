@@ -6,13 +6,9 @@ use adjutant_config::{BUILTIN, Kind};
 use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
 use super::terminal::Terminal;
-use super::{accounts, model};
+use super::{accounts, found, model, owner};
 use crate::cli::{CliError, out};
 use crate::service;
-
-/// The ways to give a secret.
-const SECRETS: &str = "Secrets go into that file, which only its owner can read. To keep a secret elsewhere,\n\
-                       answer env:NAME, file:PATH or credential:NAME.";
 
 /// The questions of a part; the answers go into the draft.
 type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<(), CliError>;
@@ -21,15 +17,17 @@ type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<(), 
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let verb = if draft.path().exists() { "changed" } else { "written" };
     terminal.say(&format!(
-        "{} will be {verb} after the last question.\n{SECRETS}\n\
-         Enter takes the value in [brackets]; Ctrl-C quits without writing.",
+        "Hello! This sets up your assistant: a chat platform, a language model, your accounts. It takes about three minutes.\n\
+         Enter takes the answer in [brackets], or the one in capitals. Ctrl-C quits without writing.\n\
+         After the last question, {} is {verb}. Only its owner can read it, so you can keep secrets in it.\n\
+         To keep a secret elsewhere, answer env:NAME, file:PATH or credential:NAME.",
         draft.path().display()
     ))?;
-    for (name, kind) in channels(draft) {
-        channel(draft, terminal, &name, kind).await?;
+    let is_first = draft.names(&["channels"]).is_empty();
+    for (index, (name, kind)) in channels(draft).into_iter().enumerate() {
+        channel(draft, terminal, &name, kind, is_first && index == 0).await?;
     }
-    terminal.say("\nLanguage model:")?;
-    ask_part(draft, terminal, &Part::Model, &mut |draft, terminal| model::ask(draft, terminal)).await?;
+    language_model(draft, terminal).await?;
     terminal.say("")?;
     ask_part(draft, terminal, &Part::Assistant, &mut timezone).await?;
     accounts::ask(draft, terminal).await?;
@@ -47,7 +45,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
 }
 
 /// Every channel in the file, and one of each other platform.
-fn channels(draft: &Draft) -> Vec<(String, Kind)> {
+pub(in crate::cli) fn channels(draft: &Draft) -> Vec<(String, Kind)> {
     let named = |name: String| {
         let written = draft.at(&["channels", &name, "kind"]);
         let kind = Kind::named(if written.is_empty() { &name } else { &written })?;
@@ -62,7 +60,34 @@ fn channels(draft: &Draft) -> Vec<(String, Kind)> {
     channels
 }
 
-async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: Kind) -> Result<(), CliError> {
+/// Asks for the model, and first whether to use one that is here already.
+async fn language_model(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    terminal.say(
+        "\nLanguage model. It lets you write as you talk. Without one, only simple sentences are understood.",
+    )?;
+    let written = draft.at(&["model", "provider"]);
+    let mut found = Vec::new();
+    if written.is_empty() || written == BUILTIN {
+        terminal.say("Looking for one on this machine; nothing is sent anywhere.")?;
+        found = found::find(draft.env()).await;
+    }
+    let mut questions = |draft: &mut Draft, terminal: &mut Terminal| {
+        // After a failed test, all of them can be chosen.
+        match found::offer(&std::mem::take(&mut found), draft, terminal)? {
+            true => Ok(()),
+            false => model::ask(draft, terminal),
+        }
+    };
+    ask_part(draft, terminal, &Part::Model, &mut questions).await.map(drop)
+}
+
+async fn channel(
+    draft: &mut Draft,
+    terminal: &mut Terminal,
+    name: &str,
+    kind: Kind,
+    is_suggested: bool,
+) -> Result<(), CliError> {
     let setup = service::setup(kind);
     let table = ["channels", name];
     let enabled = [&table[..], &["enabled"]].concat();
@@ -70,7 +95,8 @@ async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: K
     let is_there = draft.has(&table);
     let other = if Kind::named(name) == Some(kind) { String::new() } else { format!(" ([channels.{name}])") };
     terminal.say("")?;
-    let wanted = terminal.yes(&format!("Connect {}{other}?", setup.platform), is_there && !is_off)?;
+    let is_wanted = is_suggested || is_there && !is_off;
+    let wanted = terminal.yes(&format!("Connect {}{other}?", setup.platform), is_wanted)?;
     if !wanted {
         if is_there && !is_off {
             draft.set(&table, "enabled", false);
@@ -86,7 +112,7 @@ async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: K
         tokens(draft, terminal, name, &setup)
     };
     if ask_part(draft, terminal, &part, &mut questions).await? {
-        owner(draft, terminal, name, &setup)?;
+        owner::ask(draft, terminal, name, &setup).await?;
     }
     Ok(())
 }
@@ -115,26 +141,11 @@ fn tokens(
     Ok(())
 }
 
-fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGuide) -> Result<(), CliError> {
-    terminal.say(&format!("  Your user id there: {}.", setup.own_id))?;
-    let existing = draft.owners(name).join(", ");
-    let answer = terminal.optional("Owner's user id", &existing)?;
-    let ids = answer.split(',').map(str::trim).filter(|id| !id.is_empty());
-    let ids: Vec<String> = ids.map(str::to_owned).collect();
-    if ids.is_empty() {
-        terminal.say(
-            "  Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.",
-        )?;
-    }
-    if ids.join(", ") != existing {
-        draft.set_owners(name, &ids);
-    }
-    Ok(())
-}
-
 /// Asks whether memory grows by itself.
 fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
-    terminal.say("\nThe assistant can learn facts from what people write, with one short model call for every ten messages.")?;
+    terminal.say(
+        "\nThe assistant can learn from what people write, with one short model call for every ten messages.",
+    )?;
     let is_on = draft.item(&["memory", "extract"]).and_then(|item| item.as_bool()) == Some(true);
     let wanted = terminal.yes("Remember such facts?", is_on)?;
     if wanted != is_on {
@@ -190,7 +201,7 @@ pub(super) async fn ask_part(
         if !has_problem(&findings) {
             return Ok(true);
         }
-        let ways = ["Answer again", "Test again", "Keep it anyway", "Undo"];
+        let ways = ["Answer again", "Test again", "Keep it anyway", "Skip it"];
         match terminal.choose(&ways, 0)? {
             0 => questions(draft, terminal)?,
             1 => {}

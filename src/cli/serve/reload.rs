@@ -44,11 +44,14 @@ pub(super) async fn reload(
     }
 }
 
-fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
+pub(super) fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     service::check_skills(&config, skills)?;
     match config.channels.values().any(|channel| channel.enabled) {
         true => Ok(config),
-        false => Err(super::no_channel(&config)),
+        false => {
+            let path = config.path.as_deref().and_then(Path::to_str);
+            Err(ConfigError::one(path, "no channel is configured; `adjutant init` adds one"))
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use adjutant_engine::conversation::connect::MAX_LABEL;
 use adjutant_l10n::page_accounts as words;
-use adjutant_skills::accounts::{AccountSettings, provider_name, services_in_words};
-use adjutant_store::connected::{self, AccountRow};
+use adjutant_skills::accounts::{AccountSettings, app_password_page, provider_name, services_in_words};
+use adjutant_store::connected::{self, AccountRow, is_label_taken};
 use adjutant_store::{Batch, Stale, StoreError};
 use adjutant_types::invisible_chars::line;
-use adjutant_types::{AccountId, AccountService, AccountState, PersonId};
+use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind};
 use adjutant_web::views::{AccountChange, AccountLine, Viewer};
 
 use super::WebBackend;
@@ -16,22 +16,8 @@ impl WebBackend {
     pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, StoreError> {
         let person: PersonId = viewer.person.as_str().into();
         let view = self.view(viewer).await?;
-        let mut rows = connected::of_person(&self.store, &person).await?;
-        self.choose_only(&mut rows);
+        let rows = self.conversations.accounts_of(&person).await?;
         Ok(rows.into_iter().map(|row| view.account(row)).collect())
-    }
-
-    /// The only account with a service is the one that is used, also if nobody has chosen it.
-    fn choose_only(&self, rows: &mut [AccountRow]) {
-        for service in [AccountService::Mail, AccountService::Calendar] {
-            let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
-            let (Some(only), None) = (having.next(), having.next()) else { continue };
-            let is_used = self.conversations.services().accounts.configured(service).is_none();
-            match service {
-                AccountService::Mail => only.is_mail_default |= is_used,
-                _ => only.is_events_default |= is_used,
-            }
-        }
     }
 
     /// What to tell the viewer, if the change wasn't accepted.
@@ -52,10 +38,7 @@ impl WebBackend {
                 if label.is_empty() || name.chars().count() > MAX_LABEL {
                     return Ok(Some(words::bad_name(MAX_LABEL)));
                 }
-                let is_taken = |other: &AccountRow| {
-                    other.id != row.id && other.label.to_lowercase() == label.to_lowercase()
-                };
-                if all.iter().any(is_taken) {
+                if is_label_taken(&all, row, &label) {
                     return Ok(Some(words::name_taken()));
                 }
                 connected::rename(&mut batch, &row.id, &label);
@@ -82,12 +65,15 @@ impl ViewerContext<'_> {
     fn account(&self, row: AccountRow) -> AccountLine {
         let is_own = row.person_id.as_ref() == Some(&self.viewer);
         let has = |service| row.services.contains(&service);
+        let is_by_password = row.provider == ProviderKind::Password;
+        let help = if is_by_password { app_password_page(&row.address) } else { None };
         // A request of somebody else isn't the viewer's to see.
         let turn = row.used_by.as_ref().filter(|_| is_own).map(ToString::to_string);
         AccountLine {
             key: row.id.to_string(),
             about: words::about(provider_name(row.provider), services_in_words(&row.services)),
             needs_login: row.state == AccountState::NeedsLogin,
+            help,
             is_own,
             is_mail_default: has(AccountService::Mail).then_some(row.is_mail_default),
             is_events_default: has(AccountService::Calendar).then_some(row.is_events_default),

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use adjutant_chat::OutgoingFile;
-use adjutant_store::{changes, people, timeline, web};
+use adjutant_l10n::page;
+use adjutant_store::{changes, people, pushes, timeline, web};
 use adjutant_types::metrics;
 use adjutant_types::with_words;
 use adjutant_types::{OutboxId, PersonId};
 use adjutant_web::views::{
-    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
-    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
+    PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
+    Viewer, WorkflowPage, Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable, Upload};
 use async_trait::async_trait;
@@ -40,8 +42,16 @@ impl Backend for WebBackend {
     async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable> {
         let zone = self.zone(viewer).await.map_err(unavailable)?;
         let now = self.store.now();
-        let own = web::sessions(&self.store, Some(&viewer.person.as_str().into())).await;
+        let person: PersonId = viewer.person.as_str().into();
+        let own = web::sessions(&self.store, Some(&person)).await;
+        let reached = pushes::of_person(&self.store, &person).await.map_err(unavailable)?;
+        let notified = |session: &str| match reached.iter().find(|row| row.session_id == session) {
+            None => NotifyOf::Nothing,
+            Some(row) if row.wants_news => NotifyOf::News,
+            Some(_) => NotifyOf::Questions,
+        };
         let session = |row: web::SessionRow| Session {
+            notified: notified(&row.id),
             key: row.id,
             browser: row.browser,
             since: moment(row.created_at, now, zone),
@@ -54,6 +64,20 @@ impl Backend for WebBackend {
         web::revoke(&self.store, session, Some(&viewer.person.as_str().into())).await.map_err(unavailable)
     }
 
+    async fn push_key(&self) -> Result<String, Unavailable> {
+        self.public_key().await
+    }
+
+    async fn notify_of(&self, viewer: &Viewer, what: NotifyOf, at: PushAddress) -> Result<bool, Unavailable> {
+        self.set_notified(viewer, what, at).await
+    }
+
+    async fn notify(&self) {
+        if let Err(error) = self.notify_all().await {
+            tracing::error!(%error, "browsers can't be notified; will try again");
+        }
+    }
+
     async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable> {
         self.whats_on(viewer).await.map_err(unavailable)
     }
@@ -63,6 +87,7 @@ impl Backend for WebBackend {
         viewer: &Viewer,
         whose: &str,
         before: Option<i64>,
+        channel: &str,
     ) -> Result<Option<Timeline>, Unavailable> {
         let is_own = viewer.person == whose;
         let person: PersonId = whose.into();
@@ -73,7 +98,7 @@ impl Backend for WebBackend {
             }
             log_look(viewer, &person);
         }
-        self.page_of(viewer, &person, before).await.map(Some).map_err(unavailable)
+        self.page_of(viewer, &person, before, channel).await.map(Some).map_err(unavailable)
     }
 
     async fn turn(&self, viewer: &Viewer, key: &str, skip: usize) -> Result<Option<Turn>, Unavailable> {
@@ -106,8 +131,14 @@ impl Backend for WebBackend {
         once: &str,
         text: &str,
         uploads: &[(String, String)],
+        spoken: Option<(&str, u64)>,
     ) -> Result<(), Unavailable> {
-        self.hear_with(viewer, once, text, self.attachments(uploads)).await
+        let mut attachments = self.attachments(uploads);
+        attachments.extend(spoken.and_then(|spoken| self.voice_note(spoken)));
+        if text.is_empty() && attachments.is_empty() {
+            return Ok(());
+        }
+        self.hear_with(viewer, once, text, attachments).await
     }
 
     async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable> {
@@ -121,6 +152,19 @@ impl Backend for WebBackend {
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable> {
         // The same person pressing the same button again says nothing new.
         self.pressed(viewer, button, button).await
+    }
+
+    async fn press_all(&self, viewer: &Viewer, answer: &str) -> Result<Option<String>, Unavailable> {
+        if !["continue", "stop"].contains(&answer) {
+            return Ok(Some(page::nothing_here()));
+        }
+        let mut refused = None;
+        let person: PersonId = viewer.person.as_str().into();
+        for question in timeline::budget_questions(&self.store, &person).await.map_err(unavailable)? {
+            let button = format!("{question}:{answer}");
+            refused = refused.or(self.pressed(viewer, &button, &button).await?);
+        }
+        Ok(refused)
     }
 
     async fn answer(
@@ -206,6 +250,18 @@ impl Backend for WebBackend {
         self.sent_file(viewer, &file.into()).await.map_err(unavailable)
     }
 
+    async fn search(&self, viewer: &Viewer, query: &str) -> Result<Vec<Hits>, Unavailable> {
+        self.find(viewer, query).await.map_err(unavailable)
+    }
+
+    async fn note(&self, viewer: &Viewer, path: &str) -> Result<Option<Note>, Unavailable> {
+        Ok(self.note_at(viewer, path).await)
+    }
+
+    async fn save_note(&self, viewer: &Viewer, note: Note) -> Result<Option<String>, Unavailable> {
+        Ok(self.save_note_as(viewer, note).await)
+    }
+
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {
         self.things_of(viewer).await.map_err(unavailable)
     }
@@ -225,10 +281,16 @@ impl Backend for WebBackend {
         self.used(viewer).await.map_err(unavailable)
     }
 
-    async fn act(&self, viewer: &Viewer, act: PageAction, key: &str) -> Result<bool, Unavailable> {
+    async fn act(
+        &self,
+        viewer: &Viewer,
+        act: PageAction,
+        key: &str,
+        texts: &[&str],
+    ) -> Result<bool, Unavailable> {
         match act {
             PageAction::CancelPlan => self.cancel_plan(viewer, key).await,
-            act => self.do_act(viewer, act, key).await.map_err(unavailable),
+            act => self.do_act(viewer, (act, key), texts).await.map_err(unavailable),
         }
     }
 
@@ -286,7 +348,11 @@ impl Backend for WebBackend {
     }
 
     async fn tidy(&self) {
-        if let Err(error) = changes::prune(&self.store).await {
+        let tidied = async {
+            changes::prune(&self.store).await?;
+            pushes::prune(&self.store).await
+        };
+        if let Err(error) = tidied.await {
             tracing::error!(%error, "couldn't delete old changes; will try again");
         }
     }

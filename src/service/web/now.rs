@@ -37,6 +37,7 @@ impl WebBackend {
         for (message, turn) in timeline::open_questions(store, &person).await? {
             now.questions.extend(view.asked(&message, &turn).await?);
         }
+        now.over_budget = timeline::budget_questions(store, &person).await?.len();
         let is_above = |turn: &TurnId| now.questions.iter().any(|asked| asked.turn == turn.as_str());
         let mut under_way = Vec::new();
         for (turn,) in open.into_iter().filter(|(turn,)| !is_above(turn)) {

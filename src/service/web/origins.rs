@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use adjutant_l10n::page_tables;
 use adjutant_store::{StoreError, origins, timeline};
 use adjutant_types::{MemoryId, PersonId, TurnId};
-use adjutant_web::views::{Cell, PageAction, Table};
+use adjutant_web::views::{Cell, Edit, PageAction, Table, TableRow};
 
 use super::WebBackend;
 use super::tables::row;
@@ -34,8 +34,12 @@ impl WebBackend {
                 Some((turn, words)) => Cell::Link(words, format!("/turn/{turn}")),
                 None => Cell::Text(String::new()),
             };
+            let fields = vec![(page_tables::what(), text.clone())];
             let cells = vec![text.into(), kind.into(), scope.into(), view.moment(at).into(), origin];
-            row(cells, Some((PageAction::DeleteMemory, key.to_string())))
+            TableRow {
+                edit: Some(Edit { act: PageAction::EditMemory, key: key.to_string(), fields }),
+                ..row(cells, Some((PageAction::DeleteMemory, key.to_string())))
+            }
         };
         Ok(Table {
             title: page_tables::memories(),

@@ -146,7 +146,7 @@ impl WebBackend {
                 .filter(|reply| reply.is_question())
                 .cloned()
                 .collect::<Vec<Said>>(),
-            drawing: workflow.map(|workflow| drawing(&workflow, state)).unwrap_or_default(),
+            drawing: workflow.map(|workflow| drawing(&workflow, &[], state)).unwrap_or_default(),
             steps: plan.iter().flat_map(|plan| &plan.steps).map(line).collect(),
             forecast: plan
                 .as_ref()

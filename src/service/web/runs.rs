@@ -77,7 +77,7 @@ impl WebBackend {
             inputs: inputs(&row.inputs),
             drawing: workflow
                 .as_ref()
-                .map(|workflow: &Workflow| drawing(workflow, state))
+                .map(|workflow: &Workflow| drawing(workflow, &inputs(&row.inputs), state))
                 .unwrap_or_default(),
             figures,
             warnings: run.map(|run| run.warnings.clone()).unwrap_or_default(),

@@ -1,33 +1,29 @@
 //! A person's things, the system, and what can be done with them.
 
-use adjutant_engine::conversation::watches::source_of;
+mod acts;
+mod notes;
+
 use adjutant_files::FolderError;
 use adjutant_l10n::{page, page_tables};
-use adjutant_memory::{Forgetting, Meant};
-use adjutant_skills::builtin::short_id;
-use adjutant_skills::builtin::watches::{change, described, new_row};
+use adjutant_skills::builtin::watches::described;
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{
-    Batch, StoreError, access, check, dead, files, memories, people, rules, runs, schedules, tasks,
-};
-use adjutant_types::invisible_chars::line;
-use adjutant_types::watches::MAX_WATCHES;
-use adjutant_types::{Bounds, FileId, FileProblem, PersonId, TaskState, WatchTrigger};
-use adjutant_web::views::{Cell, PageAction, Table, TableRow, Viewer};
+use adjutant_store::{StoreError, access, check, dead, files, rules, schedules, tasks, usage};
+use adjutant_types::{FileId, FileProblem, PersonId, ScheduleState, TaskState, WatchState};
+use adjutant_web::views::{Cell, Edit, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
 
 use super::WebBackend;
 use super::view::ViewerContext;
 
-/// The longest name that a watch is for, in characters.
-const MAX_FROM: usize = 50;
 /// How many rows a table has.
 const ROWS: i64 = 200;
-/// The longest title of a new task, in characters.
-const TITLE: usize = 200;
+/// For how long a task that is done is shown, in milliseconds.
+const DONE_MS: i64 = 7 * 24 * 3600 * 1000;
+/// The model calls of this time tell whether the model answers, in milliseconds.
+const LATELY_MS: i64 = 3600 * 1000;
 
 pub(super) fn row(cells: Vec<Cell>, act: Option<(PageAction, String)>) -> TableRow {
-    TableRow { cells, acts: act.into_iter().collect() }
+    TableRow { cells, acts: act.into_iter().collect(), edit: None }
 }
 
 /// Cells of texts alone.
@@ -39,15 +35,6 @@ impl WebBackend {
     pub(super) async fn things_of(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let view = self.view(viewer).await?;
-        let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
-        let task = |task: tasks::TaskRow| {
-            let key = task.id.to_string();
-            // One that repeats is completed in the chat, which says when it is due again.
-            let complete = task.recurrence.is_none().then(|| (PageAction::CompleteTask, key.clone()));
-            let acts = complete.into_iter().chain([(PageAction::DeleteTask, key)]).collect();
-            let cells = texts([task.title, task.due.unwrap_or_default(), task.priority.to_string()]);
-            TableRow { cells, acts }
-        };
         let schedule = |schedule: schedules::ScheduleRow| {
             let next = view.moment(schedule.next_at);
             let cells = vec![
@@ -56,11 +43,19 @@ impl WebBackend {
                 next.into(),
                 schedule.state.to_string().into(),
             ];
-            row(cells, Some((PageAction::DeleteSchedule, schedule.id.to_string())))
+            let switch = match schedule.state {
+                ScheduleState::Active => PageAction::PauseSchedule,
+                ScheduleState::Paused | ScheduleState::Stopped => PageAction::ResumeSchedule,
+            };
+            let acts = [switch, PageAction::DeleteSchedule].map(|act| (act, schedule.id.to_string()));
+            TableRow { cells, acts: acts.to_vec(), edit: None }
         };
         let watch = |watch: WatchRow| {
             let cells = texts([described(&watch), watch.words.clone(), watch.state.to_string()]);
-            row(cells, Some((PageAction::StopWatch, watch.id.to_string())))
+            let is_active = watch.state == WatchState::Active;
+            let switch = if is_active { PageAction::PauseWatch } else { PageAction::ResumeWatch };
+            let acts = [switch, PageAction::StopWatch].map(|act| (act, watch.id.to_string()));
+            TableRow { cells, acts: acts.to_vec(), edit: None }
         };
         let rule = |rule: rules::RuleRow| {
             let used = page::used_of(rule.used, rule.most_uses);
@@ -68,14 +63,8 @@ impl WebBackend {
             let cells = vec![rule.in_words().into(), since.into(), until.into(), used.into()];
             row(cells, Some((PageAction::EndRule, rule.id.to_string())))
         };
-        Ok(vec![
-            Table {
-                title: page_tables::tasks(),
-                empty: page_tables::no_tasks(),
-                columns: vec![page_tables::task(), page_tables::due(), page_tables::priority()],
-                rows: open.into_iter().map(task).collect(),
-                field: Some((PageAction::AddTask, page_tables::new_task())),
-            },
+        let mut all = vec![
+            self.open_tasks(&person).await?,
             Table {
                 title: page_tables::schedules(),
                 empty: page_tables::no_schedules(),
@@ -109,7 +98,44 @@ impl WebBackend {
                 ..Table::default()
             },
             self.sent_files(&view, &person).await?,
-        ])
+            self.done_tasks(&person).await?,
+        ];
+        all.extend(self.notes(viewer).await);
+        Ok(all)
+    }
+
+    async fn open_tasks(&self, person: &PersonId) -> Result<Table, StoreError> {
+        let open = tasks::of_person(&self.store, person, Some(TaskState::Open), ROWS).await?;
+        let task = |task: tasks::TaskRow| {
+            let (title, due) = (task.title, task.due.unwrap_or_default());
+            let key = task.id.to_string();
+            let fields = vec![(page_tables::task(), title.clone()), (page_tables::due_as(), due.clone())];
+            TableRow {
+                edit: Some(Edit { act: PageAction::EditTask, key: key.clone(), fields }),
+                cells: texts([title, due, task.priority.to_string()]),
+                acts: vec![(PageAction::CompleteTask, key.clone()), (PageAction::DeleteTask, key)],
+            }
+        };
+        Ok(Table {
+            title: page_tables::tasks(),
+            empty: page_tables::no_tasks(),
+            columns: vec![page_tables::task(), page_tables::due(), page_tables::priority()],
+            rows: open.into_iter().map(task).collect(),
+            field: Some((PageAction::AddTask, page_tables::new_task())),
+        })
+    }
+
+    async fn done_tasks(&self, person: &PersonId) -> Result<Table, StoreError> {
+        let done = tasks::done_since(&self.store, person, self.store.now() - DONE_MS).await?.into_iter();
+        Ok(Table {
+            title: page_tables::done_lately(),
+            empty: page_tables::nothing_done(),
+            columns: vec![page_tables::task()],
+            rows: done
+                .map(|task| row(texts([task.title]), Some((PageAction::ReopenTask, task.id.to_string()))))
+                .collect(),
+            ..Table::default()
+        })
     }
 
     async fn sent_files(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table, StoreError> {
@@ -176,6 +202,7 @@ impl WebBackend {
                 rows: dead.collect(),
                 ..Table::default()
             },
+            self.rooms().await?,
             self.instances(&view).await?,
             self.leases().await?,
             self.servers(),
@@ -194,6 +221,10 @@ impl WebBackend {
         for (event, _) in dead::arrivals(store).await? {
             problems.push(page_tables::set_aside(event));
         }
+        let models = usage::by_model(store, now - LATELY_MS, now + 1).await?;
+        let [calls, failed] =
+            models.iter().fold([0, 0], |[calls, failed], model| [calls + model.calls, failed + model.failed]);
+        problems.extend((failed > 0).then(|| page_tables::model_fails(failed, calls)));
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
         let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
@@ -222,92 +253,6 @@ impl WebBackend {
             Err(FolderError::Gone | FolderError::Disk(_)) => None,
         };
         Ok(content.map(|content| (row.name, content)))
-    }
-
-    /// Adds a watch that tells of email. The form's own button is the yes.
-    async fn add_watch(&self, person: &PersonId, from: &str) -> Result<bool, StoreError> {
-        let (store, from) = (&self.store, line(from, MAX_FROM));
-        let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
-        let here = people::last_direct_conversation(store, person).await?;
-        let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
-        let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(false) };
-        let mut row = new_row(store, (&here, person), source);
-        match from.as_str() {
-            "" => row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL,
-            _ => row.condition.from.push(from),
-        }
-        let mut batch = Batch::new();
-        watches::insert(&mut batch, &row);
-        store.write(batch).await?;
-        Ok(true)
-    }
-
-    pub(super) async fn do_act(
-        &self,
-        viewer: &Viewer,
-        act: PageAction,
-        key: &str,
-    ) -> Result<bool, StoreError> {
-        let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
-        let mut batch = Batch::new();
-        match act {
-            PageAction::AddTask => {
-                let title = line(key, TITLE);
-                if title.is_empty() {
-                    return Ok(false);
-                }
-                let task = tasks::TaskRow::new(short_id(store), person, title, store.now());
-                tasks::insert(&mut batch, &task);
-            }
-            PageAction::CompleteTask => {
-                let task = tasks::by_id(store, &person, &key.into()).await?;
-                if task.is_none_or(|task| task.recurrence.is_some()) {
-                    return Ok(false);
-                }
-                tasks::complete(&mut batch, &key.into(), store.now());
-            }
-            PageAction::DeleteTask => {
-                if tasks::by_id(store, &person, &key.into()).await?.is_none() {
-                    return Ok(false);
-                }
-                tasks::delete(&mut batch, &key.into());
-            }
-            PageAction::DeleteSchedule => {
-                let own = schedules::of_person(store, &person).await?;
-                if !own.iter().any(|schedule| schedule.id.as_str() == key) {
-                    return Ok(false);
-                }
-                schedules::delete(&mut batch, &key.into());
-            }
-            PageAction::DeleteMemory => {
-                let Some(memory) = memories::by_id(store, &person, &key.into()).await? else {
-                    return Ok(false);
-                };
-                let zone = self.conversations.zone_of(&people::person_by_id(store, &person).await?);
-                let asked = Forgetting { person: &person, here: None, zone };
-                adjutant_memory::forget(store, asked, &[Meant::all(memory)], None, &mut batch).await?;
-            }
-            PageAction::DeletePlan => {
-                let Some((row, _)) = self.own_plan(viewer, key).await? else { return Ok(false) };
-                runs::delete_plan(&mut batch, &row.id);
-            }
-            PageAction::StopWatch => {
-                let watch = watches::by_id(store, &key.into()).await?;
-                let Some(watch) = watch.filter(|watch| watch.person_id == person) else { return Ok(false) };
-                change(&mut batch, &watch, None, store.now());
-            }
-            PageAction::WatchMail => return self.add_watch(&person, key).await,
-            PageAction::EndRule => rules::end(&mut batch, &person, &key.into(), store.now()),
-            PageAction::CancelPlan => return Ok(false),
-            PageAction::Retry | PageAction::Approve if !viewer.is_owner => return Ok(false),
-            PageAction::Retry => return dead::retry(store, &key.into()).await,
-            PageAction::Approve => return Ok(access::approve(store, key).await?.is_some()),
-        }
-        match store.write(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use adjutant_chat::{Attachment, RemoteFile};
+use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
 use adjutant_web::{Unavailable, Upload};
 use futures::StreamExt;
@@ -54,6 +54,14 @@ impl WebBackend {
             file: Some(RemoteFile { file: key.clone(), ..RemoteFile::default() }),
         };
         known.map(attachment).collect()
+    }
+
+    /// What was spoken: the key of its upload, and its length in seconds; none if this can't be the key of one.
+    pub(super) fn voice_note(&self, (key, seconds): (&str, u64)) -> Option<Attachment> {
+        self.path_of_upload(key)?;
+        let note =
+            VoiceNote { file: key.to_owned(), mime_type: String::new(), seconds: Some(seconds), bytes: None };
+        Some(Attachment { name: "voice note".to_owned(), voice: Some(note), ..Attachment::default() })
     }
 }
 

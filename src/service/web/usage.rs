@@ -1,5 +1,6 @@
 //! Usage in the last days.
 
+use adjutant_l10n::page_talk;
 use adjutant_store::usage::{self, ModelUse};
 use adjutant_store::{StoreError, spending};
 use adjutant_types::PersonId;
@@ -48,6 +49,11 @@ impl WebBackend {
         };
         used.lines
             .extend(usage::by_person(store, from, now + 1).await?.into_iter().map(|row| line("person", row)));
+        let (calls, tokens, usd) = usage::of_orchestrator(store, from, now + 1).await?;
+        if calls > 0 {
+            let (calls, tokens) = (unsigned(calls), unsigned(tokens));
+            used.lines.push(UsageLine { of: "role", name: page_talk::orchestrator(), calls, tokens, usd });
+        }
         for role in usage::by_role(store, from, now + 1).await? {
             let (calls, tokens) = (unsigned(role.calls), unsigned(role.prompt + role.completion));
             used.lines.push(UsageLine { of: "role", name: role.name, calls, tokens, usd: role.cost_usd });

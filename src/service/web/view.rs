@@ -1,5 +1,7 @@
 //! Rows of the journal as the page shows them.
 
+use std::path::Path;
+
 use adjutant_chat::Choice;
 use adjutant_l10n::page_talk;
 use adjutant_models::Usage;
@@ -11,8 +13,8 @@ use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{
-    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, PersonId, QuestionKind, QuestionState,
-    TurnId, TurnStatus,
+    Answer, ExecutionKind, ExecutionStatus, FILES_ALONE, InboxKind, OutboxState, PersonId, QuestionKind,
+    QuestionState, TurnId, TurnStatus,
 };
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Outcome, Row, RowKind, Said, Turn};
 use adjutant_web::without_code;
@@ -34,10 +36,24 @@ pub(super) struct ViewerContext<'a> {
     pub(super) viewer: PersonId,
     /// The channel of the page.
     pub(super) page: &'a str,
+    /// What the assistant is called.
+    pub(super) assistant: &'a str,
+    /// The folder of emails that weren't sent.
+    pub(super) mail: &'a Path,
+}
+
+/// Whether a message is the link to this page.
+pub(super) fn is_login(text: &str) -> bool {
+    text.contains("/login#")
+}
+
+/// A channel as it is shown.
+pub(super) fn place(channel: String, is_shared: bool) -> String {
+    if is_shared { page_talk::in_group(channel) } else { channel }
 }
 
 /// A time as a person reads it: without the day if it is today's, without the year if it is this year's.
-pub(super) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
+pub(crate) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
     let (at, today) = (utc(ms).with_timezone(&zone), utc(now).with_timezone(&zone));
     let format = match () {
         () if at.date_naive() == today.date_naive() => "%H:%M",
@@ -64,9 +80,12 @@ impl ViewerContext<'_> {
         Said {
             key: format!("in-{}", row.id),
             by: Some(row.name),
-            channel: row.channel,
+            assistant: self.assistant.to_owned(),
+            channel: place(row.channel, row.shared),
             at: self.moment(row.received_at),
             text: match row.kind {
+                // Nobody could hear it.
+                _ if row.text.is_empty() => page_talk::voice_note(),
                 // An earlier version journalled a bare yes like this.
                 InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
                 _ => row.text,
@@ -119,6 +138,11 @@ impl ViewerContext<'_> {
     pub(super) fn reply(&self, row: ReplyRow) -> Said {
         let choices = row.is_open.then(|| serde_json::from_str(&row.choices).unwrap_or_default());
         let mut choices: Vec<Choice> = choices.unwrap_or_default();
+        let text = match row.channel == self.page && is_login(&row.text) {
+            true => page_talk::here_already(),
+            // Who reads it can't open a file of this machine.
+            false => without_code(&row.text).replace(&format!("{}/", self.mail.display()), ""),
+        };
         let asks = row.asks.map(|question| {
             // The field says what should change, so there is no button that asks for it.
             choices.retain(|choice| choice.id != format!("{question}:{CHANGE}"));
@@ -128,9 +152,10 @@ impl ViewerContext<'_> {
         Said {
             key: row.id.to_string(),
             by: None,
-            channel: row.channel,
+            assistant: self.assistant.to_owned(),
+            channel: place(row.channel, row.shared),
             at: self.moment(row.created_at),
-            text: without_code(&row.text),
+            text,
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             choices,
             asks,
@@ -165,6 +190,9 @@ impl ViewerContext<'_> {
         let mut asked: Vec<Said> = said.into_iter().map(|row| self.message(row)).collect();
         if let Some(last) = asked.last_mut() {
             last.attached = sent.into_iter().map(|file| (file.id.to_string(), file.name)).collect();
+            if last.text == FILES_ALONE && !last.attached.is_empty() {
+                last.text.clear();
+            }
         }
         let mut replies: Vec<Said> = written.into_iter().map(|row| self.reply(row)).collect();
         for reply in &mut replies {

@@ -17,7 +17,7 @@ use adjutant_workflows::definition::{Input, InputType};
 use adjutant_workflows::language::inputs::resolve;
 use adjutant_workflows::run::RunRequest;
 use adjutant_workflows::trace::{duration, one_line};
-use adjutant_workflows::view::layout::{LINE, Layout};
+use adjutant_workflows::view::layout::{LINE, Layout, fitted};
 use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, command, date_values, explain};
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ impl WebBackend {
             name: workflow.name.clone(),
             about: workflow.description.clone(),
             explained: explain(workflow),
-            drawing: drawing(workflow, |_| None),
+            drawing: drawing(workflow, &[], |_| None),
             fields: workflow.inputs.iter().map(|input| field(input, given.get(&input.name))).collect(),
         })
     }
@@ -147,16 +147,32 @@ pub(super) fn run_badge(status: RunStatus) -> Badge {
     }
 }
 
-/// A workflow's graph; `state` says how a step stands, in a run.
-pub(super) fn drawing(workflow: &Workflow, state: impl Fn(&str) -> Option<(Badge, String)>) -> Drawing {
+/// A workflow's graph; in a run, with the names and values of its inputs, and `state` says how a step stands.
+pub(super) fn drawing(
+    workflow: &Workflow,
+    inputs: &[(String, String)],
+    state: impl Fn(&str) -> Option<(Badge, String)>,
+) -> Drawing {
     let is_run = workflow.steps.first().is_some_and(|step| state(&step.id).is_some());
     let layout = Layout::of(workflow, usize::from(is_run));
-    let steps = layout.boxes.into_iter().map(|placed| DrawnStep {
-        place: (placed.x, placed.y),
-        size: (placed.width, placed.height),
-        radius: placed.radius(),
-        state: state(&placed.id),
-        texts: placed.texts,
+    let filled = |text: &String| {
+        let fill = |text: String, (name, value): &(String, String)| {
+            let value = one_line(value);
+            let text = text.replace(&format!("{{{{inputs.{name}}}}}"), &value);
+            text.replace(&format!("{{{{ inputs.{name} }}}}"), &value)
+        };
+        inputs.iter().fold(text.clone(), fill)
+    };
+    let steps = layout.boxes.into_iter().map(|placed| {
+        let whole: Vec<String> = placed.texts.iter().map(filled).collect();
+        DrawnStep {
+            place: (placed.x, placed.y),
+            size: (placed.width, placed.height),
+            radius: placed.radius(),
+            state: state(&placed.id),
+            texts: whole.iter().map(|text| fitted(text)).collect(),
+            whole: whole.join("\n"),
+        }
     });
     let arrows = layout.arrows.into_iter().map(|arrow| DrawnArrow { path: arrow.path, label: arrow.label });
     Drawing {

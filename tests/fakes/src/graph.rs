@@ -5,6 +5,7 @@ mod calendar;
 mod contacts;
 mod mail;
 mod query;
+mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 use self::mail::Mail;
 pub use self::mail::Sent;
 use self::query::{Listing, Seen};
+pub use self::subscriptions::Subscription;
 use crate::http::{self, HttpRequest};
 
 /// How many requests a mailbox allows at once.
@@ -69,6 +71,10 @@ pub struct State {
     pub expired_deltas: usize,
     /// Lists of changes leave the headers of mails out.
     pub lacks_headers: bool,
+    /// Where the addresses of those who want to be told of new mail lead.
+    pub hooks: Option<SocketAddr>,
+    /// Who is told of new mail.
+    pub subscriptions: Vec<Subscription>,
     links: BTreeMap<String, Listing>,
     deltas: BTreeMap<String, Seen>,
     uploads: BTreeMap<String, (String, String, String, Vec<u8>)>,
@@ -93,6 +99,8 @@ impl Default for State {
             now: DateTime::from_timestamp(1_795_262_400, 0).unwrap_or_default(),
             expired_deltas: 0,
             lacks_headers: false,
+            hooks: None,
+            subscriptions: Vec::new(),
             links: BTreeMap::new(),
             deltas: BTreeMap::new(),
             uploads: BTreeMap::new(),
@@ -365,6 +373,8 @@ impl State {
             ["me", "contacts", ..] | ["me", "contactFolders", ..] => {
                 self.contacts(asked, &person, &path[1..])
             }
+            ["subscriptions"] if asked.request.method == "POST" => self.subscribe(asked, &person),
+            ["subscriptions", id] if asked.request.method == "PATCH" => self.renew(asked, &person, id),
             _ => Err(wrong("there is no such address")),
         }
     }

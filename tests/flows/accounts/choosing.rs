@@ -245,3 +245,19 @@ async fn what_was_entered_before_an_account_was_connected_can_still_be_changed()
     assert_eq!(written(&world), [""; 0]);
     world.ends_well().await;
 }
+
+#[tokio::test]
+async fn the_list_marks_the_only_account_and_no_two_have_one_name_in_any_case() {
+    let world = World::new(skill_caller()).await;
+    world.connect("a1", "private", &["ada"]).await;
+    let listed = world.app.says("ada", "/accounts").await.text;
+    assert!(listed.ends_with("calendar and contacts (gets your new events)"), "{listed}");
+    world.connect("a2", "Work", &["ada"]).await;
+    let listed = world.app.says("ada", "/accounts").await.text;
+    assert!(!listed.contains("gets your new events"), "none of the two is chosen: {listed}");
+    let taken = world.app.says("ada", "/accounts rename private WORK").await.text;
+    assert_eq!(taken, "You have another account called “WORK”.");
+    let renamed = world.app.says("ada", "/accounts rename PRIVATE Private").await.text;
+    assert_eq!(renamed, "✓ “private” is now “Private”.");
+    world.ends_well().await;
+}

@@ -354,7 +354,8 @@ struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     async fn new(world: &'a World) -> Self {
-        let platform = Platform::Web { listen: "127.0.0.1:1".parse().unwrap(), public_url: PAGE.into() };
+        let (listen, public_url) = ("127.0.0.1:1".parse().unwrap(), PAGE.into());
+        let platform = Platform::Web { listen, public_url, push_hosts: Vec::new() };
         let mut config = world.config.clone();
         let channel = ChannelConfig { enabled: true, platform, api_url: String::new(), allow: Vec::new() };
         config.channels.insert("web".into(), channel);

@@ -1,10 +1,13 @@
-//! No call touches an account that its person doesn't have: random people, accounts, rooms, links and questions. The
+//! No call touches an account that its person doesn't have: random people, accounts, rooms, links, questions and watches. The
 //! provider knows whose token each request carries.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use adjutant_store::{connected, links};
-use adjutant_types::AccountId;
+use adjutant_skills::builtin::watches::new_row;
+use adjutant_store::watches::{self, WatchRow};
+use adjutant_store::{connected, links, people};
+use adjutant_types::{AccountId, ItemNoun, WatchAction, WatchItem, WatchSource, WatchTrigger};
 use serde_json::{Value, json};
 
 use super::world::{Asked, World};
@@ -125,6 +128,111 @@ async fn hears(world: &World, who: &str, is_room: bool, said: &str) -> String {
         heard = app.presses(who, &heard, answer).await;
     }
     heard.text
+}
+
+/// A watch of somebody who has written there; none if nobody has.
+async fn watch(world: &World, who: &str, place: &str, source: WatchSource) -> Option<WatchRow> {
+    let store = world.app.store();
+    let here = people::find_conversation(store, "console", place).await.unwrap()?;
+    Some(new_row(store, (&here.id, &world.person(who).await), source))
+}
+
+/// Somebody's watch on this account, or on none, sets off a turn that does what its words say. Returns what is told.
+async fn sets_off(
+    world: &World,
+    (who, is_room): (&str, bool),
+    account: AccountId,
+    words: String,
+) -> Option<String> {
+    let (app, place) = (&world.app, if is_room { "square".to_owned() } else { format!("home-{who}") });
+    let source = WatchSource { trigger: WatchTrigger::Webhook, account, place: "w".into() };
+    let row = watch(world, who, &place, source).await?;
+    let row = WatchRow { action: WatchAction::Ask, words, ..row };
+    let thing = WatchItem::new(ItemNoun::Call, "call", ("", "Something came"), app.store().now());
+    let before = app.texts().len();
+    world
+        .write(|batch| {
+            watches::insert(batch, &row);
+            watches::found(app.store(), batch, &row, "key", Some(&thing));
+        })
+        .await;
+    app.passes(Duration::ZERO).await;
+    app.rests().await;
+    world.write(|batch| watches::delete(batch, &row.id)).await;
+    Some(app.texts()[before..].join("\n"))
+}
+
+/// Somebody's watch on the calendar of an account that is theirs is read; otherwise nothing is.
+async fn is_read(world: &World, who: &str, account: &Account) {
+    let (trigger, id) = (WatchTrigger::EventChanges, account.id.clone());
+    let source = WatchSource { trigger, account: id, place: String::new() };
+    let Some(row) = watch(world, who, &format!("home-{who}"), source.clone()).await else { return };
+    world.write(|batch| watches::insert(batch, &row)).await;
+    world.app.passes(Duration::ZERO).await;
+    let has_mark =
+        async || watches::source(world.app.store(), &source).await.is_ok_and(|row| row.mark.is_some());
+    let looked = async {
+        for _ in 0..50 {
+            assert!(account.may_be_used(who, false) || !has_mark().await);
+        }
+        while account.may_be_used(who, false) && !has_mark().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), looked).await.expect("it is never read");
+    world.write(|batch| watches::delete(batch, &row.id)).await;
+    world.app.passes(Duration::ZERO).await;
+}
+
+/// Random watches. Returns how many were on an account that isn't their person's, and how many requests the others made.
+async fn watches_of(world: &World, all: &[Account], random: &mut Random) -> (usize, usize) {
+    let (who, is_room) = (*random.pick(&PEOPLE), random.below(3) == 0);
+    let (skill, arguments) = loop {
+        let (skill, arguments) = question(random);
+        if !["calendar.create_event", "calendar.delete_event"].contains(&skill) {
+            break (skill, arguments);
+        }
+    };
+    let id = if random.below(2) == 0 { String::new() } else { format!("a{}", random.below(7)) };
+    let is_foreign = |id: &str| all.iter().any(|it| *it.id == *id && !it.may_be_used(who, is_room));
+    let mut tempted = usize::from(is_foreign(&id));
+    world.cloud.state().asked.clear();
+    let said = format!("{skill} {arguments}");
+    let told = sets_off(world, (who, is_room), id.as_str().into(), said.clone()).await;
+    let asked = std::mem::take(&mut world.cloud.state().asked);
+    let found = trespass(all, (who, is_room), &asked, &told.unwrap_or_default());
+    assert_eq!(found, None, "a watch of {who} on {id:?} (room: {is_room}), {said}");
+    let account = random.pick(all);
+    tempted += usize::from(!account.may_be_used(who, false));
+    is_read(world, who, account).await;
+    let read = std::mem::take(&mut world.cloud.state().asked);
+    assert_eq!(trespass(all, (who, false), &read, ""), None, "{who} watches the calendar of {}", account.id);
+    (tempted, asked.len() + read.len())
+}
+
+#[tokio::test]
+async fn no_watch_touches_an_account_that_its_person_does_not_have() {
+    let (mut tempted, mut asked) = (0, 0);
+    for seed in 0..SEEDS {
+        let random = &mut Random(seed);
+        let world = World::new(skill_caller()).await;
+        let mut all = accounts(&world, random).await;
+        for who in PEOPLE {
+            for is_room in [false, true] {
+                hears(&world, who, is_room, "tasks.search {}").await;
+            }
+        }
+        for _ in 0..QUESTIONS / 2 {
+            let counts = watches_of(&world, &all, random).await;
+            (tempted, asked) = (tempted + counts.0, asked + counts.1);
+            if random.below(8) == 0 && all.len() > 1 {
+                let gone = all.swap_remove(random.below(all.len()));
+                world.write(|batch| connected::delete(batch, &gone.id)).await;
+            }
+        }
+        world.ends_well().await;
+    }
+    assert!(tempted > 5 && asked > 20, "{tempted} were on an account that isn't theirs; {asked} requests");
 }
 
 #[tokio::test]

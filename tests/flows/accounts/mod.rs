@@ -7,6 +7,7 @@ mod ended;
 mod isolation;
 mod mailboxes;
 mod providers;
+mod pushed;
 mod table;
 mod table_mail;
 mod team;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use adjutant_config::{Config, ConnectConfig, GoogleConfig, HostPort, People};
-use adjutant_skills::accounts::SecretStore;
+use adjutant_skills::accounts::{AccountSettings, SecretStore};
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::{Batch, people, secrets};
 use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind};
@@ -293,6 +293,20 @@ impl World {
             secrets::put(batch, &name, &sealed);
         })
         .await;
+    }
+
+    /// Connects somebody's calendar by a password that its server doesn't take.
+    pub(crate) async fn connect_by_password(&self, who: &str, id: &str, label: &str) -> AccountId {
+        let caldav = Some(format!("{}/caldav/{id}@example.test/user", self.cloud.origin));
+        let row = AccountRow {
+            provider: ProviderKind::Password,
+            services: vec![AccountService::Calendar],
+            settings: AccountSettings { caldav, ..AccountSettings::default() }.to_json(),
+            ..account_row(id, label)
+        };
+        let account = row.id.clone();
+        self.connect_at(who, row, Some("wr0ng")).await;
+        account
     }
 
     /// The name and the sealed text of an account's tokens.

@@ -49,7 +49,11 @@ async fn who_is_not_who_they_say_is_shown_so() {
     let told = app.sees("Pay").await;
     let lines: Vec<&str> = told.text.lines().collect();
     assert_eq!(lines[0], "📬 Acme Billing, x@evil.test: “Pay”");
-    assert!(lines[1].starts_with("It looks like Acme Billing, but it isn't signed."), "{}", told.text);
+    assert!(
+        lines[1].starts_with("It looks like it's from Acme Billing, but it isn't signed."),
+        "{}",
+        told.text
+    );
     app.ends_well().await;
 }
 
@@ -83,7 +87,7 @@ async fn a_lost_account_ends_its_watch_with_a_line() {
     let watch = watch(&app, "k3x9zq", gone).await;
     finds(&app, &watch, &[mail(1, "Offer")]).await;
     app.passes(Duration::ZERO).await;
-    app.sees("because its account isn't connected any more").await;
+    app.sees("because its account isn't connected anymore").await;
     assert_eq!((current(&app, &watch).await.state, is_told(&app, "Offer").await), (WatchState::Stopped, 0));
     app.ends_well().await;
 }

@@ -122,7 +122,7 @@ async fn a_morning_with_nothing_new_is_silent_or_one_line() {
         app.passes(Duration::from_hours(22)).await;
         app.rests().await;
         assert_eq!(app.texts().len() - before, told, "{:?}", app.texts());
-        let lines = app.texts().into_iter().filter(|text| text.contains("Nothing new this morning."));
+        let lines = app.texts().into_iter().filter(|text| text.contains("Nothing new."));
         assert_eq!(lines.count(), told);
         app.ends_well().await;
     }

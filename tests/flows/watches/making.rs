@@ -57,8 +57,8 @@ async fn a_watch_is_shown_before_it_starts_and_ends_with_a_press() {
     assert_eq!(without_ids(&paused.text), format!("I'm watching for:\n\n1. {what} (paused) [ID]"));
     assert_eq!(app.presses("ada", &paused, "Resume 1").await.text, format!("I'm watching again for {what}"));
     let stopped = app.presses("ada", &paused, "Stop 1").await;
-    assert_eq!(stopped.text, format!("Stopped. I won't tell you about {what} any more."));
-    assert!(app.presses("ada", &paused, "Stop 1").await.text.starts_with("There's no such watch any more."));
+    assert_eq!(stopped.text, format!("Stopped. I won't tell you about {what} anymore."));
+    assert!(app.presses("ada", &paused, "Stop 1").await.text.starts_with("There's no such watch anymore."));
     let other = app.direct("home-bob").says("bob", "/watches").await;
     assert!(other.text.starts_with("I'm not watching anything."), "{}", other.text);
     app.ends_well().await;
@@ -80,7 +80,7 @@ async fn what_it_may_do_is_read_once_from_the_persons_own_words() {
     let row = watches::active_on(store, row).await.unwrap().remove(0);
     assert!(row.words == words && row.wishes.contains("task.create"), "{row:?}");
     let (deleted, _) = call(&app, "watch.delete", json!({"id": row.id})).await;
-    assert_eq!(deleted, "Stopped. I won't tell you about email about “invoice” any more.");
+    assert_eq!(deleted, "Stopped. I won't tell you about email about “invoice” anymore.");
     assert!(watches::sources(store).await.unwrap().is_empty());
     app.ends_well().await;
 }
@@ -137,6 +137,7 @@ async fn what_cannot_be_watched_is_refused_with_the_reason() {
     let app = app().await;
     for (arguments, why) in [
         (json!({"on": "room"}), "name a room in which the person has written"),
+        (json!({"on": "file", "place": "/etc"}), "name a folder that was set up for this"),
         (json!({"on": "task_due", "until": "2020-01-01"}), "that's in the past"),
         (json!({"on": "task_due", "quiet": "at night"}), "write two times"),
         (json!({"on": "task_due", "do": "run", "words": "no-such-one"}), "no workflow “no-such-one”"),
@@ -154,6 +155,22 @@ async fn what_cannot_be_watched_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
+async fn only_folders_of_the_configuration_are_watched() {
+    let folders = || ["/srv/scans", "/srv/old scans"].map(str::to_owned).to_vec();
+    let app = scripted_with(skill_caller(), |config| config.watched_folders = folders()).await;
+    for place in ["", "srv", "/srv", "/srv/scans/..", "cans"] {
+        let (said, _) = call(&app, "watch.create", json!({"on": "file", "place": place})).await;
+        assert!(said.contains("name a folder that was set up for this"), "{place}: {said}");
+    }
+    let asked = asked(&app, json!({"on": "file", "place": "scans/", "subject": ["invoice"]})).await;
+    let start = "I'll watch for files in /srv/scans about “invoice” and tell you here.";
+    assert!(asked.text.starts_with(start), "{}", asked.text);
+    app.presses("ada", &asked, "Approve").await;
+    assert_eq!(watches::sources(app.store()).await.unwrap()[0].place, "/srv/scans");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_watch_of_the_configuration_follows_it_and_stays_paused() {
     let app = app().await;
     app.says("ada", "/help").await;
@@ -167,6 +184,7 @@ async fn a_watch_of_the_configuration_follows_it_and_stays_paused() {
         action: WatchAction::Tell,
         words: String::new(),
         bounds: Bounds::default(),
+        folder: None,
     };
     with_mailbox(&mut config);
     let stranger = WatchConfig { name: "later".into(), person: "console:zoe".into(), ..watch.clone() };

@@ -1,5 +1,7 @@
 //! What each kind of source brings.
 
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::Duration;
 
 use adjutant_chat::WebhookRequest;
@@ -8,6 +10,7 @@ use adjutant_store::objects::{self, TimeSpan};
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, Value};
+use adjutant_types::clock::{Clock, SystemClock};
 use adjutant_types::{AccountId, Bounds, Condition, WatchId, WatchSource, WatchTrigger};
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
@@ -51,7 +54,7 @@ async fn a_task_is_told_once_when_it_is_due_whatever_the_clock_does() {
     app.passes(Duration::from_mins(1)).await;
     assert_eq!(is_told(&app, "Due: “pay the rent”").await, 1);
     // The clock was a year ahead when it was looked last.
-    let ahead = json!({"time": app.store().now() + 365 * 24 * 3_600_000_i64}).to_string();
+    let ahead = json!({"due": [app.store().now() + 365 * 24 * 3_600_000_i64, "t"]}).to_string();
     write(&app, |batch| {
         batch.run("UPDATE watch_sources SET mark = $1, version = version + 1", [Value::from(ahead)]);
     })
@@ -123,6 +126,78 @@ async fn what_others_change_in_a_calendar_is_told_and_our_own_changes_are_not() 
     app.passes(Duration::from_mins(2)).await;
     app.passes(Duration::from_mins(2)).await;
     assert_eq!(is_told(&app, "“Show” has changed").await, 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn two_events_of_one_name_are_no_change() {
+    let app = scripted_with(skill_caller(), |config| config.assistant.timezone = Berlin).await;
+    let event = json!({"title": "Demo", "start": "2026-11-23T13:00"});
+    let (_, made) = call(&app, "calendar.create_event", event).await;
+    let (uid, here) = (made["id"].as_str().unwrap(), place(&app, "home").await);
+    app.passes(Duration::from_mins(30)).await;
+    let row = objects::by_id(app.store(), &here.person_id, "event", uid).await.unwrap().unwrap();
+    let twin = row.text.replace("T140000", "T150000").replace("T130000", "T140000").replace("Demo", "Show");
+    write(&app, |batch| {
+        objects::insert(batch, &here.person_id, "event", ("twin", &twin), TimeSpan::default());
+    })
+    .await;
+    watch(&app, &here, WatchTrigger::EventChanges, "").await;
+    for _ in 0..4 {
+        app.passes(Duration::from_mins(1)).await;
+    }
+    assert_eq!(is_told(&app, "has changed").await, 0);
+    write(&app, |batch| {
+        batch.run("UPDATE objects SET text = replace(text, 'Show', 'Play')", []);
+    })
+    .await;
+    for _ in 0..4 {
+        app.passes(Duration::from_mins(1)).await;
+    }
+    assert_eq!(is_told(&app, "“Play” has changed").await, 1);
+    assert_eq!(is_told(&app, "has changed").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_file_that_comes_into_a_folder_of_the_configuration_is_told_once() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().display().to_string();
+    let app = configured(|config| config.watched_folders = vec![path.clone()]).await;
+    app.says("ada", "show my tasks").await;
+    let here = place(&app, "home").await;
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    put("old.pdf", "old");
+    // Files have the machine's time.
+    let since = SystemClock.now_ms();
+    let row = watch(&app, &here, WatchTrigger::File, &path).await;
+    let new = WatchRow { active_since: since, ..row.clone() };
+    write(&app, |batch| watches::change(batch, &row, &new)).await;
+    let row = watch(&app, &here, WatchTrigger::File, &other.path().display().to_string()).await;
+    write(&app, |batch| watches::change(batch, &row, &WatchRow { active_since: 1, ..row.clone() })).await;
+    app.passes(Duration::from_mins(1)).await;
+    // The clock of files is a little behind.
+    let is_later = |name: &str| {
+        let about = fs::metadata(folder.path().join(name)).unwrap();
+        about.ctime() * 1_000 + about.ctime_nsec() / 1_000_000 > since
+    };
+    put("new.pdf", "new");
+    while !is_later("new.pdf") {
+        put("new.pdf", "new");
+    }
+    put(".hidden.pdf", "new");
+    symlink("/etc/hostname", folder.path().join("link.pdf")).unwrap();
+    fs::write(other.path().join("other.pdf"), "new").unwrap();
+    for _ in 0..3 {
+        app.passes(Duration::from_mins(1)).await;
+    }
+    assert_eq!(is_told(&app, "📄 New or changed: “new.pdf”").await, 1);
+    assert_eq!(is_told(&app, "📄").await, 1);
+    put("old.pdf", "old, and more");
+    app.passes(Duration::from_mins(1)).await;
+    app.passes(Duration::from_mins(1)).await;
+    assert_eq!(is_told(&app, "📄 New or changed: “old.pdf”").await, 1);
+    assert_eq!(is_told(&app, "📄").await, 2);
     app.ends_well().await;
 }
 

@@ -182,6 +182,21 @@ async fn quiet_hours_and_an_end_are_kept() {
 }
 
 #[tokio::test]
+async fn a_watch_ends_at_its_time_though_nothing_comes() {
+    let app = app().await;
+    let until = app.store().now() + 60_000;
+    let watch = watch(&app, "short2", |row| row.bounds.until = Some(until)).await;
+    let before = app.texts().len();
+    app.passes(Duration::ZERO).await;
+    assert_eq!(current(&app, &watch).await.state, WatchState::Active);
+    app.passes(MINUTE).await;
+    assert_eq!(current(&app, &watch).await.state, WatchState::Over);
+    app.rests().await;
+    assert_eq!(app.texts().len(), before);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn three_failed_turns_in_a_row_stop_a_watch_and_a_button_starts_it_again() {
     let script = Scripted::new().orchestrator(|request| match user_text(request) {
         "do it" => fails(ModelErrorKind::Refused, "no"),
@@ -217,7 +232,8 @@ async fn what_was_put_off_is_told_again_once() {
     app.passes(Duration::from_hours(3)).await;
     let again = app.sees("⏰ You wanted to come back to this: “Offer”").await;
     assert_eq!(again.buttons(), ["Answer", "Tomorrow", "Done"]);
-    app.presses("ada", &again, "Done").await;
+    let done = app.presses("ada", &again, "Done").await;
+    assert!(done.text.contains("Off your list. The email itself hasn't changed"), "{}", done.text);
     app.passes(Duration::from_hours(48)).await;
     assert_eq!(is_told(&app, "You wanted to come back to this").await, 1);
     app.ends_well().await;

@@ -35,7 +35,7 @@ impl Site {
         let (token, api_url) = (telegram.token(), telegram.api_url());
         let home = Home::with_config(&format!(
             "{config}\n[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \"{token}\"\n\
-             api_url = \"{api_url}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\n"
+             api_url = \"{api_url}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\npush_hosts = [\"127.0.0.1\"]\n"
         ));
         files.iter().for_each(|(name, text)| home.write(name, text));
         let mut site = Self { telegram, home, address, gateway: None };
@@ -162,6 +162,16 @@ impl Browser {
         let mut all = vec![("token", token.as_str())];
         all.extend(fields);
         self.post(path, &all)
+    }
+
+    /// Uploads a file with this content. Returns its key.
+    #[track_caller]
+    pub fn upload(&mut self, content: &str) -> String {
+        let mut uploader = self.clone();
+        uploader.headers.push(("X-Form-Token", self.get("/talk").field("token")));
+        let answer = uploader.request("POST", "/upload", content);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
     }
 
     /// Writes a message.

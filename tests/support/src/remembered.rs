@@ -67,7 +67,7 @@ impl Dice {
         of[self.below(of.len())]
     }
 
-    fn shuffle<T>(&mut self, list: &mut [T]) {
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for at in (1..list.len()).rev() {
             list.swap(at, self.below(at + 1));
         }

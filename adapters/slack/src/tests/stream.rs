@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use adjutant_chat::{AnswerDraft, Delivery, Reaction, Reconciliation, Retract};
+use adjutant_chat::{AgentProgress, AnswerDraft, Delivery, Progress, Reaction, Reconciliation, Retract};
 use adjutant_fakes::slack::Fault;
 
 use super::*;
@@ -192,6 +192,88 @@ async fn a_stream_takes_the_place_of_progress_and_progress_that_of_a_stream() {
     assert_eq!(draft(&slack, &place, &event, Some(&shown), "Two").await, shown);
     assert_eq!(texts(&fake, &place), ["Two"]);
     assert!(!fake.is_streaming(&place, &shown));
+}
+
+/// A turn with these agents, each with its status and its mission.
+fn at_work(place: &str, agents: &[(&str, &str)]) -> Progress {
+    let agent = |(number, (status, mission)): (usize, &(&str, &str))| AgentProgress {
+        agent_id: format!("agent-{number}"),
+        status: (*status).into(),
+        mission: (*mission).into(),
+        skill: None,
+        depends_on: Vec::new(),
+        elapsed_ms: 0,
+    };
+    let agents = agents.iter().enumerate().map(agent).collect();
+    let step = Some("thinking".into());
+    Progress { address: address(place), turn: "turn".into(), step, agents, live: None }
+}
+
+#[tokio::test]
+async fn agents_at_work_are_cards_of_a_stream_until_the_answer_begins() {
+    let (fake, slack, place, event) = thread().await;
+    let (address, event) = (address(&place), Some(event.as_str()));
+    let shown = slack.show_agents(event, None, &at_work(&place, &[])).await;
+    assert_eq!(shown, None, "a text says that we are at work");
+    let Delivery::Sent(text) = slack.show(&address, None, "Working on it…").await else { panic!() };
+    let agents = [("running", "Find <@U1> at x.org"), ("pending", "Write\nit down")];
+    let shown = slack.show_agents(event, Some(&text), &at_work(&place, &agents)).await;
+    let Some(Delivery::Sent(cards)) = shown else { panic!("{shown:?}") };
+    assert_eq!(texts(&fake, &place), ["Working on it…\nin_progress: Find <@U1> at x.org\npending: Write"]);
+    let agents = [("completed", "Find <@U1> at x.org"), ("pending", "Write\nit down"), ("failed", "Post it")];
+    for _ in 0..2 {
+        let shown = slack.show_agents(event, Some(&cards), &at_work(&place, &agents)).await;
+        assert_eq!(shown, Some(Delivery::Sent(cards.clone())));
+    }
+    assert_eq!(
+        texts(&fake, &place),
+        ["Working on it…\ncomplete: Find <@U1> at x.org\npending: Write\nerror: Post it"]
+    );
+    // Only what has changed is sent, and once.
+    let call = fake.calls().into_iter().filter(|call| call.method == "chat.appendStream");
+    let sizes: Vec<usize> = call.map(|call| call.arguments["chunks"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [2]);
+    let answer = draft(&slack, &place, event.unwrap(), Some(&cards), "It is").await;
+    assert_eq!(draft(&slack, &place, event.unwrap(), Some(&answer), "It is done").await, answer);
+    assert_eq!(texts(&fake, &place), ["It is done"]);
+    assert!(fake.is_streaming(&place, &answer) && answer != cards);
+    // It wasn't the answer: cards don't come again.
+    assert_eq!(slack.show_agents(event, Some(&answer), &at_work(&place, &agents)).await, None);
+    assert_eq!(fake.faults(), [""; 0]);
+}
+
+#[tokio::test]
+async fn where_slack_takes_no_cards_agents_are_a_text_and_answers_still_grow() {
+    let (fake, slack, place, event) = thread().await;
+    let (agents, event) = (at_work(&place, &[("running", "Find it")]), event.as_str());
+    fake.misbehave("chat.startStream", 1, Fault::Error("invalid_arguments"));
+    for _ in 0..2 {
+        assert_eq!(slack.show_agents(Some(event), None, &agents).await, None);
+    }
+    assert_eq!(methods(&fake), ["chat.startStream"], "it is asked once");
+    let shown = draft(&slack, &place, event, None, "One").await;
+    assert!(fake.is_streaming(&place, &shown));
+    // No thread.
+    let direct = fake.dm("ada");
+    assert_eq!(
+        slack.show_agents(Some(event), None, &at_work(&direct, &[("running", "Find it")])).await,
+        None
+    );
+    // Slack has closed the stream, or a process has died over it.
+    for case in ["expired", "died"] {
+        let (fake, slack, place, event) = thread().await;
+        let [before, after] = ["running", "completed"].map(|status| at_work(&place, &[(status, "Find it")]));
+        let shown = slack.show_agents(Some(&event), None, &before).await;
+        let Some(Delivery::Sent(cards)) = shown else { panic!("{shown:?}") };
+        if case == "expired" {
+            fake.expire_streams();
+            assert_eq!(slack.show_agents(Some(&event), Some(&cards), &after).await, None);
+        }
+        let slack = if case == "died" { connected(&fake) } else { slack };
+        let answer = Outbound { edit_of: Some(cards.clone()), ..outbound(&place, "Found.") };
+        assert_eq!(slack.deliver(&answer).await, Delivery::Sent(cards), "{case}");
+        assert_eq!(texts(&fake, &place), ["Found."], "{case}");
+    }
 }
 
 #[tokio::test]

@@ -32,6 +32,9 @@ fn account(frame: &Frame<'_>, one: &AccountLine) -> Markup {
             p.by { (used(one)) }
             @if one.needs_login {
                 p.error { (words::needs_login()) }
+                @if let Some(page) = &one.help {
+                    p { a href=(page) rel="noopener noreferrer" { (words::app_password_help()) } }
+                }
                 @if one.is_own { (say(frame, &format!("/connect {}", one.key), &words::log_in_again())) }
             }
             @if one.is_own { (choices(frame, one)) } @else { p { (words::shared()) } }

@@ -25,7 +25,7 @@ pub(crate) struct Frame<'a> {
 impl Frame<'_> {
     /// The whole document.
     pub(crate) fn page(&self, content: &Markup) -> String {
-        let head = head(&self.title, self.viewer.map_or(0, |viewer| viewer.waiting));
+        let head = head(&self.title, self.viewer);
         let (after, of) = self.live.clone().unwrap_or_default();
         html! {
             (DOCTYPE)
@@ -54,6 +54,7 @@ impl Frame<'_> {
             ("/things", page::yours(), "M9 6h11M9 12h11M9 18h11M4 6h1M4 12h1M4 18h1"),
         ];
         let mut more = vec![
+            ("/search", page::search(), "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4 4"),
             ("/plans", page::plans(), "M6 4h12v16H6zM9 9h6M9 13h6"),
             ("/workflows", page::workflows(), "M4 5h6v5H4zM14 14h6v5h-6zM10 7.5h7V14"),
             ("/accounts", page::accounts(), "M9 12h6M8 8H7a4 4 0 0 0 0 8h1M16 8h1a4 4 0 0 1 0 8h-1"),
@@ -63,13 +64,15 @@ impl Frame<'_> {
             let people = "M9 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM3 19c0-3 3-5 6-5s6 2 6 5M16 6a3 3 0 0 1 0 5M18 14c2 1 3 3 3 5";
             more.push(("/people", page::people(), people));
             more.push(("/system", page::system(), "M12 8v4l3 2M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z"));
+            let settings = "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4";
+            more.push(("/settings", page::settings(), settings));
         }
         let account = "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM5 20c0-4 3-6 7-6s7 2 7 6";
         more.push(("/sessions", page::account(), account));
         let is_in_more = more.iter().any(|(path, ..)| *path == self.path);
         html! {
             header.top {
-                span.brand { "Adjutant" }
+                span.brand { (plain(&viewer.assistant)) }
                 nav aria-label=(page::pages()) {
                     @for (path, name, icon) in &first { (self.entry(viewer, path, name, icon)) }
                     details.more {
@@ -100,19 +103,24 @@ fn drawn(path: &str) -> Markup {
     html! { svg viewBox="0 0 24 24" aria-hidden="true" { path d=(path) {} } }
 }
 
-fn head(title: &str, waiting: u64) -> Markup {
-    let (css, js) = (format!("/assets/page.css?{}", *VERSION), format!("/assets/page.js?{}", *VERSION));
+fn head(title: &str, viewer: Option<&Viewer>) -> Markup {
+    let (waiting, assistant) =
+        viewer.map_or((0, "Adjutant"), |viewer| (viewer.waiting, viewer.assistant.as_str()));
+    let of = |file: &str| format!("/assets/{file}?{}", *VERSION);
     html! {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="robots" content="noindex";
-            title { @if waiting > 0 { "(" (waiting) ") " } (plain(title)) " · Adjutant" }
-            link rel="stylesheet" href=(css);
+            title { @if waiting > 0 { "(" (waiting) ") " } (plain(title)) " · " (plain(assistant)) }
+            link rel="stylesheet" href=(of("page.css"));
+            link rel="manifest" href="/manifest.webmanifest";
+            link rel="apple-touch-icon" href="/assets/icon-180.png";
             @let icon = if waiting > 0 { "/assets/waiting.svg" } else { "/assets/icon.svg" };
             link rel="icon" href=(icon) type="image/svg+xml";
-            script src=(js) defer {}
+            script src=(of("page.js")) defer {}
+            script src=(of("app.js")) defer {}
         }
     }
 }

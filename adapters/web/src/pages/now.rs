@@ -5,7 +5,7 @@ use adjutant_l10n::{commands, page, page_now, page_talk, questions};
 use maud::{Markup, html};
 
 use super::Frame;
-use super::layout::{badge, moment};
+use super::layout::{badge, moment, token};
 use super::talk::{answers, outcome, running, stop, stop_named};
 use super::tree::tree;
 use crate::markdown::{markdown, plain};
@@ -17,7 +17,7 @@ pub(crate) fn now(frame: &Frame<'_>, now: &Now) -> String {
         h1 { (page::now()) }
         div.now #live data-whole="yes" {
             div {
-                (waiting(frame, &now.questions))
+                (waiting(frame, now))
                 section aria-labelledby="running" {
                     h2 #running { (page_now::running()) (count(now.turns.len())) }
                     @if now.turns.is_empty() && now.questions.is_empty() {
@@ -45,10 +45,14 @@ pub(super) fn count(number: usize) -> Markup {
     html! { @if number > 0 { span.count { " " (number) } } }
 }
 
-/// The questions. Those with the same words stand behind the first of them.
-fn waiting(frame: &Frame<'_>, all: &[Asked]) -> Markup {
+/// The questions. Those whether to go on beyond a day's budget can be answered at once; of others, those with the same words
+/// stand behind the first of them.
+fn waiting(frame: &Frame<'_>, now: &Now) -> Markup {
+    let all = &now.questions;
+    let (over_budget, others): (Vec<&Asked>, Vec<&Asked>) =
+        all.iter().partition(|asked| now.over_budget > 1 && is_over_budget(asked));
     let mut groups: Vec<Vec<&Asked>> = Vec::new();
-    for one in all {
+    for one in others {
         match groups.iter_mut().find(|group| group[0].message.text == one.message.text) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
@@ -59,6 +63,7 @@ fn waiting(frame: &Frame<'_>, all: &[Asked]) -> Markup {
             h2 #questions { (page_now::questions()) (count(all.len())) }
             @if all.is_empty() { p.empty { (questions::none_open()) } }
             ul.inbox {
+                @if !over_budget.is_empty() { (all_over_budget(frame, now.over_budget, &over_budget)) }
                 @for group in &groups {
                     (question(frame, group[0]))
                     @if group.len() > 1 {
@@ -70,6 +75,34 @@ fn waiting(frame: &Frame<'_>, all: &[Asked]) -> Markup {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Whether the viewer only says whether the request goes on beyond a day's budget: other limits have a summary, too.
+fn is_over_budget(asked: &Asked) -> bool {
+    let answers =
+        asked.message.choices.iter().map(|choice| choice.id.rsplit_once(':').map(|(_, which)| which));
+    answers.eq([Some("continue"), Some("stop")])
+}
+
+/// So many questions about a day's budget, with these among them.
+fn all_over_budget(frame: &Frame<'_>, number: usize, all: &[&Asked]) -> Markup {
+    html! {
+        li.item #over-budget {
+            (badge(Badge::Waiting))
+            p.title #all-over-budget { (page_now::over_budget(number)) }
+            div.choices role="group" aria-labelledby="all-over-budget" {
+                form.buttons method="post" action="/press" {
+                    (token(frame.token))
+                    button.yes type="submit" name="all" value="continue" { (page_now::continue_all()) }
+                    button.no type="submit" name="all" value="stop" { (page_now::stop_all()) }
+                }
+            }
+            details {
+                summary { (page_now::each_of_them()) }
+                ul.inbox { @for one in all { (question(frame, one)) } }
             }
         }
     }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{filled, moment, token};
+use super::notify::notifications;
 use crate::markdown::plain;
 use crate::views::{PersonLine, Session};
 
@@ -37,6 +38,9 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
         form method="post" action="/logout" {
             (token(frame.token))
             button type="submit" { (page::sign_out()) }
+        }
+        @if let Some(session) = sessions.iter().find(|session| own == Some(session.key.as_str())) {
+            (notifications(frame, session.notified))
         }
         h2 { (page_people::browsers()) }
         p { (page_people::signed_in()) }

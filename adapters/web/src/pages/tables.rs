@@ -8,7 +8,7 @@ use super::Frame;
 use super::layout::{moment, token};
 use super::now::count;
 use crate::markdown::{markdown, plain};
-use crate::views::{Cell, LogLine, PageAction, Table, TableRow};
+use crate::views::{Cell, Edit, LogLine, PageAction, Table, TableRow};
 
 /// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
@@ -81,7 +81,7 @@ fn form(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
 }
 
 fn one(frame: &Frame<'_>, table: &Table) -> Markup {
-    let has_acts = table.rows.iter().any(|row| !row.acts.is_empty());
+    let has_acts = table.rows.iter().any(|row| !row.acts.is_empty() || row.edit.is_some());
     html! {
         div.wide tabindex="0" role="region" aria-label=(table.title) {
             table.table {
@@ -98,7 +98,7 @@ fn one(frame: &Frame<'_>, table: &Table) -> Markup {
 }
 
 fn line(frame: &Frame<'_>, columns: &[String], row: &TableRow, has_acts: bool) -> Markup {
-    let id = row.acts.first().map(|(act, key)| format!("{}-{}", act.name(), sanitized(key)));
+    let id = row.acts.last().map(|(act, key)| format!("{}-{}", act.name(), sanitized(key)));
     html! {
         tr id=[id] {
             @for (number, cell) in row.cells.iter().enumerate() {
@@ -112,7 +112,36 @@ fn line(frame: &Frame<'_>, columns: &[String], row: &TableRow, has_acts: bool) -
                 }
             }
             @if has_acts {
-                td.act { @for (act, key) in &row.acts { (button(frame, *act, key)) " " } }
+                td.act {
+                    @if let Some(one) = &row.edit { (edit(frame, one)) " " }
+                    @for (act, key) in &row.acts { (button(frame, *act, key)) " " }
+                }
+            }
+        }
+    }
+}
+
+/// The fields that change a row.
+fn edit(frame: &Frame<'_>, one: &Edit) -> Markup {
+    html! {
+        details {
+            summary { (one.act.label()) }
+            form.edit method="post" action="/act" {
+                (token(frame.token))
+                input type="hidden" name="act" value=(one.act.name());
+                input type="hidden" name="back" value=(frame.path);
+                input type="hidden" name="key" value=(sanitized(&one.key));
+                @for (name, value) in &one.fields {
+                    label {
+                        (plain(name))
+                        @if one.act == PageAction::EditMemory {
+                            textarea name="text" required maxlength="4000" { (plain(value)) }
+                        } @else {
+                            input type="text" name="text" maxlength="200" value=(sanitized(value));
+                        }
+                    }
+                }
+                button.other type="submit" { (page_tables::save()) }
             }
         }
     }

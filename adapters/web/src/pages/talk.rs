@@ -3,11 +3,12 @@
 use adjutant_chat::{Choice, sanitized};
 use adjutant_l10n::{page, page_talk, plans};
 use maud::{Markup, html};
+use url::form_urlencoded;
 
 use super::Frame;
 use super::layout::{MAX_FILES, badge, clock, token};
 use super::tree::tree;
-use crate::markdown::{markdown, plain, without_code};
+use crate::markdown::{linked, markdown, plain, without_code};
 use crate::session::once;
 use crate::views::{Asks, Badge, Entry, Outcome, Said, Timeline, Turn};
 
@@ -21,10 +22,11 @@ pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> S
         h1 class=(if is_own { "hidden" } else { "small" }) {
             @if is_own { (page::conversation()) } @else { (plain(&page_talk::conversation_of(&timeline.name))) }
         }
+        (channels(timeline))
         div #live role="log" aria-live="off" aria-label=(page::conversation()) {
             @if let Some(older) = timeline.older {
                 p.older {
-                    a href={ "/talk?person=" (timeline.person) "&before=" (older) } { (page_talk::older()) }
+                    a href={ (address(timeline, &timeline.channel)) "&before=" (older) } { (page_talk::older()) }
                 }
             }
             @if timeline.entries.is_empty() {
@@ -39,11 +41,33 @@ pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> S
             }
         }
         @if !is_newest {
-            p { a href={ "/talk?person=" (timeline.person) } { (page_talk::newest()) } }
+            p { a href=(address(timeline, &timeline.channel)) { (page_talk::newest()) } }
         } @else if is_own {
-            (composer(frame.token))
+            (composer(frame.token, timeline.speech))
         }
     })
+}
+
+/// The conversation on this channel, or on all of them.
+fn address(timeline: &Timeline, channel: &str) -> String {
+    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    format!("/talk?person={}&channel={}", encoded(&timeline.person), encoded(channel))
+}
+
+/// What limits the conversation to one channel.
+fn channels(timeline: &Timeline) -> Markup {
+    let all = std::iter::once("").chain(timeline.channels.iter().map(String::as_str));
+    html! {
+        @if timeline.channels.len() > 1 {
+            nav.jump aria-label=(page::channels()) {
+                @for one in all {
+                    a href=(address(timeline, one)) aria-current=[(one == timeline.channel).then_some("true")] {
+                        @if one.is_empty() { (page_talk::all_channels()) } @else { (plain(one)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The entries, each with its day if that is another one than before.
@@ -59,7 +83,8 @@ fn by_day(entries: &[Entry]) -> Vec<(Option<&str>, &Entry)> {
     all
 }
 
-fn composer(form_token: &str) -> Markup {
+/// With a microphone, if so many seconds of speech would be transcribed.
+fn composer(form_token: &str, speech: Option<u64>) -> Markup {
     html! {
         form #composer method="post" action="/say" {
             (token(form_token))
@@ -72,6 +97,12 @@ fn composer(form_token: &str) -> Markup {
                 input.hidden #file type="file" multiple data-most=(MAX_FILES);
                 textarea #text name="text" rows="1" required data-most=(MAX_LENGTH)
                     placeholder=(page_talk::write_message()) {}
+                @if let Some(seconds) = speech {
+                    button.quiet #speak type="button" hidden data-most=(seconds) data-send=(page_talk::send_speech())
+                        data-recording=(page_talk::recording()) data-refused=(page_talk::no_microphone()) {
+                        span aria-hidden="true" { "🎤" } span.hidden { (page_talk::speak()) }
+                    }
+                }
                 button type="submit" { (page_talk::send()) }
             }
         }
@@ -83,7 +114,7 @@ pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
     html! {
         article.turn id={ "turn-" (turn.key) } aria-label=(page_talk::request()) {
             @for (at, one) in messages.iter().enumerate() {
-                (said_after(one, at.checked_sub(1).map(|before| messages[before]), form_token))
+                (said_after(one, at.checked_sub(1).map(|before| messages[before]), Some(&turn.key), form_token))
             }
             (work(turn, form_token))
         }
@@ -156,11 +187,11 @@ pub(crate) fn message_part(it: &Said) -> String {
 
 /// A message.
 pub(super) fn said(said: &Said, form_token: &str) -> Markup {
-    said_after(said, None, form_token)
+    said_after(said, None, None, form_token)
 }
 
-/// A message after another one. Who writes is said once for several in a row.
-fn said_after(said: &Said, before: Option<&Said>, form_token: &str) -> Markup {
+/// A message after another one. Who writes is said once for several in a row. In a turn, its time leads to it.
+fn said_after(said: &Said, before: Option<&Said>, turn: Option<&str>, form_token: &str) -> Markup {
     let goes_on = before.is_some_and(|before| {
         before.by == said.by && before.channel == said.channel && before.at.clock == said.at.clock
     });
@@ -172,16 +203,21 @@ fn said_after(said: &Said, before: Option<&Said>, form_token: &str) -> Markup {
     html! {
         div class=(class) id={ "m-" (said.key) } {
             p class=(if goes_on { "by hidden" } else { "by" }) {
-                (writer(said.by.as_deref()))
-                " " (clock(&said.at))
+                b { (plain(said.by.as_ref().unwrap_or(&said.assistant))) } " "
+                @if let Some(turn) = turn {
+                    // With the keyboard, its steps lead there: the way to the message box is long enough.
+                    a.at href={ "/turn/" (turn) "#m-" (said.key) } tabindex="-1" { (clock(&said.at)) }
+                } @else { (clock(&said.at)) }
                 // The channel is said once for a request, unless it is answered elsewhere.
                 @if before.is_none_or(|before| before.channel != said.channel) {
                     " " span.channel { (plain(&said.channel)) }
                 }
                 @if let Some(why) = &said.undelivered { " " span.undelivered { (why) } }
             }
-            div.text id={ "t-" (said.key) } {
-                @if said.by.is_some() { p.verbatim { (plain(&said.text)) } } @else { (markdown(&said.text)) }
+            @if !said.text.is_empty() || said.by.is_none() {
+                div.text id={ "t-" (said.key) } {
+                    @if said.by.is_some() { p.verbatim { (linked(&said.text)) } } @else { (markdown(&said.text)) }
+                }
             }
             @if !said.attached.is_empty() {
                 ul.attached {
@@ -216,17 +252,13 @@ pub(super) fn outcome(one: &Outcome) -> Markup {
     }
 }
 
-fn writer(by: Option<&str>) -> Markup {
-    html! { b { @if let Some(by) = by { (plain(by)) } @else { (page_talk::assistant()) } } }
-}
-
 /// An answer that is being written, as it will stand there; nothing of an empty text.
-pub(crate) fn draft(channel: &str, text: &str) -> String {
+pub(crate) fn draft(assistant: &str, channel: &str, text: &str) -> String {
     let draft = html! {
         @if !text.is_empty() {
             div.said.assistant.draft {
                 p.by {
-                    (writer(None)) " " span.channel { (plain(channel)) } " "
+                    b { (plain(assistant)) } " " span.channel { (plain(channel)) } " "
                     span.badge.running { span aria-hidden="true" { "▶" } " " (page_talk::writing()) }
                 }
                 div.text { (markdown(&without_code(text))) }

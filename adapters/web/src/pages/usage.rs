@@ -48,17 +48,23 @@ fn chart(
     html! {
         section {
             h2 { (title) }
-            @if most > 0.0 {
-                @let highest = days.iter().max_by(|one, other| height(one).total_cmp(&height(other)));
-                p.figures { (page_usage::in_all(all, highest.map(&label).unwrap_or_default())) }
-                svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 1) } role="img" aria-label=(title) {
-                    @for (at, day) in days.iter().enumerate() {
-                        @let tall = bar(height(day), most);
-                        rect x=(at * step + 1) y=(HEIGHT - tall) width=(step.saturating_sub(2).max(1)) height=(tall) {
-                            title { (plain(&day.day)) ": " (label(day)) }
-                        }
+            @if let Some(highest) = days.iter().max_by(|one, other| height(one).total_cmp(&height(other))) && most > 0.0 {
+                p.figures { (page_usage::in_all(all, label(highest))) }
+                @let half = UsageDay { day: String::new(), tokens: highest.tokens / 2, usd: highest.usd / 2.0 };
+                div.plot {
+                    div.axis aria-hidden="true" {
+                        span { (label(highest)) } span { (label(&half)) } span { (label(&UsageDay::default())) }
                     }
-                    line x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
+                    svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 1) } role="img" aria-label=(title) {
+                        @for y in [0, HEIGHT / 2] { line x1="0" x2=(WIDTH) y1=(y) y2=(y) {} }
+                        @for (at, day) in days.iter().enumerate() {
+                            @let tall = bar(height(day), most);
+                            rect x=(at * step + 1) y=(HEIGHT - tall) width=(step.saturating_sub(2).max(1)) height=(tall) {
+                                title { (plain(&day.day)) ": " (label(day)) }
+                            }
+                        }
+                        line x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
+                    }
                 }
                 // Below it, not in it, where a phone would shrink them.
                 @if let (Some(first), Some(last)) = (days.first(), days.last()) {

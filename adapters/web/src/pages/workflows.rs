@@ -134,6 +134,7 @@ fn boxed(step: &DrawnStep, line: usize) -> Markup {
                     (badge.look().1) " " (badge.look().0) @if !lasted.is_empty() { " · " (plain(lasted)) }
                 }
             }
+            title { (plain(&step.whole)) }
         }
     }
 }

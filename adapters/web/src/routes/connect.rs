@@ -30,7 +30,7 @@ pub(super) async fn open(
     body: Body,
 ) -> Answer {
     let fields = site.fields(body).await?;
-    let session = secret(&headers, site.guard.https);
+    let session = secret(&headers, &site.guard);
     let step = match fields.get("password") {
         Some(password) => {
             let address = fields.get("address").unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) async fn open(
     };
     match step {
         LoginStep::Onward { to, browser_secret } => {
-            let cookie = bind_login(&browser_secret, site.guard.https);
+            let cookie = bind_login(&browser_secret, &site.guard);
             Ok(([(SET_COOKIE, cookie)], Html(pages::onward(&to))).into_response())
         }
         LoginStep::Again(why) => show(&site, &nonce, Some(&why)).await,
@@ -50,7 +50,7 @@ pub(super) async fn open(
 
 /// The browser comes back from a provider.
 pub(super) async fn back(State(site): Shared, RawQuery(query): RawQuery, headers: HeaderMap) -> Answer {
-    let browser = login_secret(&headers, site.guard.https).unwrap_or_default();
+    let browser = login_secret(&headers, &site.guard).unwrap_or_default();
     let text = site.backend.finish_login(&query.unwrap_or_default(), browser).await?;
     Ok(Html(pages::connect_ended(&text)).into_response())
 }

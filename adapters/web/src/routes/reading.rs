@@ -42,8 +42,9 @@ pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers
     let asked = query(asked);
     let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
     let before = asked.get("before").and_then(|before| before.parse().ok());
+    let channel = asked.get("channel").unwrap_or_default();
     let after = site.backend.latest().await?;
-    let timeline = site.backend.timeline(&signed_in.viewer, &person, before).await?;
+    let timeline = site.backend.timeline(&signed_in.viewer, &person, before, channel).await?;
     let timeline = timeline.ok_or_else(|| missing(&signed_in))?;
     let mut frame = signed_in.frame(page::conversation(), "/talk");
     frame.live = before.is_none().then(|| (after.to_string(), person));

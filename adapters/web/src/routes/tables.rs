@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use adjutant_l10n::{page, page_talk};
+use adjutant_chat::sanitized;
+use adjutant_l10n::{page, page_tables, page_talk};
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 
+use super::reading::query;
 use super::{Answer, Site, answer, missing, saved_as, see};
-use crate::pages;
-use crate::views::PageAction;
+use crate::pages::{self, MAX_QUERY};
+use crate::views::{Note, PageAction};
 
 type Shared = State<Arc<Site>>;
 
@@ -21,6 +23,42 @@ pub(super) async fn things(State(site): Shared, headers: HeaderMap) -> Answer {
     let tables = site.backend.things(&signed_in.viewer).await?;
     let frame = signed_in.live_frame(page::yours(), "/things", after, false);
     Ok(Html(pages::tables(&frame, &tables)).into_response())
+}
+
+pub(super) async fn search(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let asked = query(asked);
+    let words: String = asked.get("q").unwrap_or_default().trim().chars().take(MAX_QUERY).collect();
+    let found = match words.as_str() {
+        "" => Vec::new(),
+        words => site.backend.search(&signed_in.viewer, words).await?,
+    };
+    Ok(Html(pages::search(&signed_in.frame(page::search(), "/search"), &words, &found)).into_response())
+}
+
+pub(super) async fn note(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
+    let signed_in = site.signed_in(&headers).await?;
+    let asked = query(asked);
+    let note = site.backend.note(&signed_in.viewer, asked.get("path").unwrap_or_default()).await?;
+    let note = note.ok_or_else(|| missing(&signed_in))?;
+    Ok(Html(pages::note(&signed_in.frame(note.path.clone(), "/things"), &note)).into_response())
+}
+
+pub(super) async fn save_note(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let (signed_in, fields) = site.form(&headers, body).await?;
+    let [path, text, version] = ["path", "text", "version"].map(|name| fields.get(name).unwrap_or_default());
+    let now = site.backend.note(&signed_in.viewer, path).await?.ok_or_else(|| missing(&signed_in))?;
+    if sanitized(&now.text) != now.text.replace("\r\n", "\n") {
+        let why = page_tables::not_shown_whole();
+        return Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why));
+    }
+    // A browser sends other ends of lines than most notes have.
+    let (path, text, version) = (path.to_owned(), text.replace("\r\n", "\n"), version.to_owned());
+    let to = Note::address(&path);
+    match site.backend.save_note(&signed_in.viewer, Note { path, text, version }).await? {
+        None => Ok(see(&to)),
+        Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
+    }
 }
 
 pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Answer {
@@ -67,7 +105,8 @@ pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> 
     let name = fields.get("act").unwrap_or_default();
     let act = PageAction::ALL.into_iter().find(|act| act.name() == name);
     let act = act.ok_or_else(|| missing(&signed_in))?;
-    match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default()).await? {
+    let texts: Vec<&str> = fields.all().filter(|(name, _)| *name == "text").map(|(_, text)| text).collect();
+    match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {
         true => {
             let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
             Ok(see(back.unwrap_or("/things")))

@@ -24,8 +24,9 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
     let is_code = code.len() == 22 && code.chars().all(|one| one.is_ascii_alphanumeric());
     let browser = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let next = next_page(fields.get("next"));
+    let before = if is_code { site.signed_in(&headers).await.ok() } else { None };
     if is_code
-        && let Ok(signed_in) = site.signed_in(&headers).await
+        && let Some(signed_in) = &before
         && fields.get("token") != Some(signed_in.token.as_str())
         && let Some((person, name)) = site.backend.person_of_code(code).await?
         && person != signed_in.viewer.person
@@ -35,7 +36,13 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
     }
     let secret = if is_code { site.backend.sign_in(code, browser).await? } else { None };
     if let Some(secret) = secret {
-        let cookie = begin(&secret, site.guard.https);
+        // This browser has one person: notifications for the one before would show up here.
+        if let (Some(before), Some(viewer)) = (before, site.backend.viewer(&secret).await?)
+            && before.viewer.person != viewer.person
+        {
+            site.backend.end_session(&before.viewer, &before.viewer.session).await?;
+        }
+        let cookie = begin(&secret, &site.guard);
         return Ok(([(SET_COOKIE, cookie)], see(next)).into_response());
     }
     site.backend.refused("code");
@@ -59,7 +66,7 @@ fn next_page(next: Option<&str>) -> &str {
 pub(super) async fn sign_out(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
     let (signed_in, _) = site.form(&headers, body).await?;
     site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
-    Ok(([(SET_COOKIE, end(site.guard.https))], see("/login")).into_response())
+    Ok(([(SET_COOKIE, end(&site.guard))], see("/login")).into_response())
 }
 
 pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
@@ -76,17 +83,23 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
     let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
     let once = fields.get("once").unwrap_or_default();
     let files = uploads(&fields);
-    let is_empty = text.is_empty() && files.is_empty();
+    let spoken = fields.get("spoken").and_then(|spoken| spoken.split_once(':'));
+    let spoken = spoken.and_then(|(key, seconds)| Some((key, seconds.parse().ok()?)));
+    let is_empty = text.is_empty() && files.is_empty() && spoken.is_none();
     if is_empty || text.chars().count() > MAX_LENGTH || !is_once(once) {
         return Err(not_a_text(&signed_in, MAX_LENGTH));
     }
-    site.backend.say(&signed_in.viewer, once, &text, &files).await?;
+    site.backend.say(&signed_in.viewer, once, &text, &files, spoken).await?;
     Ok(see("/talk"))
 }
 
 pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
     let (signed_in, fields) = site.form(&headers, body).await?;
-    match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
+    let pressed = match fields.get("all") {
+        Some(answer) => site.backend.press_all(&signed_in.viewer, answer).await?,
+        None => site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await?,
+    };
+    match pressed {
         None => Ok(see("/talk")),
         Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
     }

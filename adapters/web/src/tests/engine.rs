@@ -7,8 +7,9 @@ use adjutant_chat::{Outbound, OutgoingFile};
 use async_trait::async_trait;
 
 use crate::views::{
-    AccountChange, AccountLine, Details, LogLine, LoginOffer, LoginStep, Now, PageAction, PersonLine,
-    PlanLine, Planned, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
+    PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
+    Viewer, WorkflowPage, Workflows,
 };
 use crate::{Backend, Change, Cursor, Given, Unavailable, Upload};
 
@@ -28,7 +29,8 @@ impl Backend for Engine {
     }
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable> {
         let (person, name, session) = ("p".into(), "P".into(), "s".into());
-        let viewer = Viewer { person, name, is_owner: false, session, zone: None, waiting: 0 };
+        let assistant = "A".into();
+        let viewer = Viewer { person, name, assistant, is_owner: false, session, zone: None, waiting: 0 };
         Ok((secret != "ended").then_some(viewer))
     }
     async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
@@ -37,10 +39,23 @@ impl Backend for Engine {
     async fn end_session(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
         Ok(false)
     }
+    async fn push_key(&self) -> Result<String, Unavailable> {
+        Ok(String::new())
+    }
+    async fn notify_of(&self, _: &Viewer, _: NotifyOf, _: PushAddress) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn notify(&self) {}
     async fn now(&self, _: &Viewer) -> Result<Now, Unavailable> {
         Ok(Now::default())
     }
-    async fn timeline(&self, _: &Viewer, _: &str, _: Option<i64>) -> Result<Option<Timeline>, Unavailable> {
+    async fn timeline(
+        &self,
+        _: &Viewer,
+        _: &str,
+        _: Option<i64>,
+        _: &str,
+    ) -> Result<Option<Timeline>, Unavailable> {
         Ok(None)
     }
     async fn turn(&self, _: &Viewer, _: &str, _: usize) -> Result<Option<Turn>, Unavailable> {
@@ -52,7 +67,14 @@ impl Backend for Engine {
     async fn people(&self, _: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
         Ok(Vec::new())
     }
-    async fn say(&self, _: &Viewer, _: &str, _: &str, _: &[(String, String)]) -> Result<(), Unavailable> {
+    async fn say(
+        &self,
+        _: &Viewer,
+        _: &str,
+        _: &str,
+        _: &[(String, String)],
+        _: Option<(&str, u64)>,
+    ) -> Result<(), Unavailable> {
         Ok(())
     }
     async fn keep_upload(&self, _: Upload<'_>) -> Result<Option<String>, Unavailable> {
@@ -62,6 +84,9 @@ impl Backend for Engine {
         None
     }
     async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn press_all(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
     async fn answer(&self, _: &Viewer, _: &str, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
@@ -103,6 +128,15 @@ impl Backend for Engine {
     async fn sent(&self, _: &Viewer, _: &str) -> Result<Option<(String, Vec<u8>)>, Unavailable> {
         Ok(None)
     }
+    async fn search(&self, _: &Viewer, _: &str) -> Result<Vec<Hits>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn note(&self, _: &Viewer, _: &str) -> Result<Option<Note>, Unavailable> {
+        Ok(None)
+    }
+    async fn save_note(&self, _: &Viewer, _: Note) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
     async fn things(&self, _: &Viewer) -> Result<Vec<Table>, Unavailable> {
         Ok(Vec::new())
     }
@@ -115,7 +149,7 @@ impl Backend for Engine {
     async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {
         Ok(Usage::default())
     }
-    async fn act(&self, _: &Viewer, _: PageAction, _: &str) -> Result<bool, Unavailable> {
+    async fn act(&self, _: &Viewer, _: PageAction, _: &str, _: &[&str]) -> Result<bool, Unavailable> {
         Ok(false)
     }
     async fn accounts(&self, _: &Viewer) -> Result<Vec<AccountLine>, Unavailable> {

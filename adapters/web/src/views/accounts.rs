@@ -14,6 +14,8 @@ pub struct AccountLine {
     pub about: String,
     /// Whether its login has ended.
     pub needs_login: bool,
+    /// The provider's page about app passwords, if one logs in with such.
+    pub help: Option<&'static str>,
     /// Whether it is the viewer's alone, so that they may change it.
     pub is_own: bool,
     /// Whether emails go out from here; none: it has no mail.

@@ -11,6 +11,8 @@ pub struct Said {
     pub key: String,
     /// The writer's name; none for the assistant.
     pub by: Option<String>,
+    /// What the assistant is called.
+    pub assistant: String,
     /// The channel it was written on.
     pub channel: String,
     /// When.

@@ -72,6 +72,8 @@ pub struct DrawnStep {
     pub radius: usize,
     /// Its lines; the first one names it.
     pub texts: Vec<String>,
+    /// The same where they aren't cut.
+    pub whole: String,
     /// How it stands, and how long it took, in a run.
     pub state: Option<(Badge, String)>,
 }

@@ -12,7 +12,12 @@ pub(super) fn parse(file: &str, text: &str) -> (Node, Vec<Problem>) {
     let mut reader = Reader { file, lines: Lines::of(text), problems: Vec::new() };
     for error in errors {
         let at = reader.lines.position(error.span().map_or(0, |span| span.start));
-        reader.problem(at, String::new(), format!("not TOML: {}", error.message()));
+        let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
+        let problem = match line.contains(':') && !line.contains('=') {
+            true => "this looks like YAML or JSON; write key = value",
+            false => error.message(),
+        };
+        reader.problem(at, String::new(), format!("not TOML: {problem}"));
     }
     let root = Node { at: Position { line: 1, column: 1 }, value: reader.table(tree.get_ref(), "") };
     (root, reader.problems)

@@ -22,7 +22,7 @@ pub enum Kind {
 impl Kind {
     /// The platforms on which the assistant is a bot, with their names in the configuration.
     pub const BOTS: [(&'static str, Self); 3] =
-        [("discord", Self::Discord), ("slack", Self::Slack), ("telegram", Self::Telegram)];
+        [("telegram", Self::Telegram), ("discord", Self::Discord), ("slack", Self::Slack)];
     /// Every kind of channel with its name in the configuration.
     pub const ALL: [(&'static str, Self); 4] =
         [Self::BOTS[0], Self::BOTS[1], Self::BOTS[2], ("web", Self::Web)];
@@ -62,6 +62,8 @@ pub enum Platform {
         listen: SocketAddr,
         /// The address that people open, without a slash at its end.
         public_url: String,
+        /// The hosts of push services that may be in our own network, and without TLS.
+        push_hosts: Vec<String>,
     },
 }
 
@@ -126,6 +128,7 @@ fn web(section: &mut Section<'_>) -> Option<Platform> {
     let mut address = WEB_LISTEN;
     section.set("listen", &mut address, listen);
     let public_url = section.get("public_url", public_url);
+    let push_hosts = section.list("push_hosts", text);
     if !address.ip().is_loopback() && !section.has("public_url") {
         let problem = format!(
             "{address} can be reached from other machines, so people must come by https: set public_url = \
@@ -146,7 +149,7 @@ fn web(section: &mut Section<'_>) -> Option<Platform> {
         );
         return None;
     }
-    Some(Platform::Web { listen: address, public_url: url })
+    Some(Platform::Web { listen: address, public_url: url, push_hosts })
 }
 
 /// The default of `[channels.web] listen`.

@@ -221,7 +221,8 @@ fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     address.map(|(written, _)| written)
 }
 
-pub(crate) fn is_loopback(url: &str) -> bool {
+/// Whether an address is on this machine.
+pub fn is_loopback(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -24,6 +24,17 @@ pub struct WatchConfig {
     /// As in a watch: what to do, or `/run NAME`.
     pub words: String,
     pub bounds: Bounds,
+    /// The folder of files.
+    pub folder: Option<String>,
+}
+
+/// Reads `[watching]`.
+pub(crate) fn read_folders(section: &mut Section<'_>) -> Vec<String> {
+    section.list("folders", folder)
+}
+
+fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+    Ok(reader.folder().join(text(value, reader)?).display().to_string())
 }
 
 /// Reads `[[watches]]`.
@@ -41,7 +52,7 @@ pub(crate) fn read(root: &mut Section<'_>) -> Vec<WatchConfig> {
 impl WatchConfig {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         // Rooms and web addresses are watched by those who ask for it in a chat.
-        const TRIGGERS: [&str; 4] = ["mail", "event_begins", "event_changes", "task_due"];
+        const TRIGGERS: [&str; 5] = ["mail", "event_begins", "event_changes", "task_due", "file"];
         let name = needed(section, "name", "what you call it, such as \"invoices\"", text);
         let person = needed(section, "person", "whom it tells, such as \"telegram:123\"", owner);
         let trigger = needed(section, "on", "what sets it off, such as \"mail\"", |value, reader| {
@@ -77,8 +88,12 @@ impl WatchConfig {
             until: None,
             nano_usd_day: section.get("usd_per_day", amount).map(|usd| (usd * 1e9).round() as i64),
         };
+        let folder = match trigger {
+            Some(WatchTrigger::File) => Some(needed(section, "folder", "one of [watching] folders", folder)?),
+            _ => None,
+        };
         let (name, person, trigger, words) = (name?, person?, trigger?, words?);
-        Some(Self { name, person, trigger, condition, action, words, bounds })
+        Some(Self { name, person, trigger, condition, action, words, bounds, folder })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Basic mode: what the assistant understands without a language model.
 //!
 //! A message is one of the skills' forms ([`adjutant_skills::forms`]), or several joined by "and", "then" or commas if every part
-//! is one. Everything else is refused, with the three nearest examples: better nothing than something wrong. There are no
+//! is one. Everything else is refused, with the two nearest examples: better nothing than something wrong. There are no
 //! pronouns, no typos and no follow-ups.
 
 mod fit;
@@ -116,7 +116,22 @@ impl Reader<'_> {
         // Undo is a message of its own: it would take back what was done before this one.
         let is_sound = |calls: &Vec<Call>| calls.len() == 1 || calls.iter().all(|call| call.skill != UNDO);
         let refusal = || talk::not_understood(text, self.unclear(text), self.skills);
-        self.calls(text).filter(is_sound).ok_or_else(refusal)
+        let mut calls = self.calls(text).filter(is_sound).ok_or_else(refusal)?;
+        let tasks = match calls.as_slice() {
+            [call] => self.due_too(call),
+            _ => None,
+        };
+        calls.extend(tasks);
+        Ok(calls)
+    }
+
+    /// "What's on tomorrow?" asks for that day's tasks, too; "what's on my calendar tomorrow?" doesn't.
+    fn due_too(&self, call: &Call) -> Option<Call> {
+        let text = call.text.to_lowercase().replace('’', "'");
+        let beginnings = ["what's on ", "what is on ", "whats on ", "what do i have "];
+        let period = beginnings.iter().find_map(|beginning| text.strip_prefix(beginning))?;
+        let due = self.calls(&format!("what is due {period}"))?.pop()?;
+        Some(Call { text: call.text.clone(), ..due })
     }
 
     /// The calls of a message: of the ways to divide it into parts that are forms, the one with the most parts.

@@ -13,10 +13,8 @@ use chrono::{Datelike, NaiveDateTime};
 
 use super::words::words;
 
-/// How many examples a refusal shows.
-const NEAREST: usize = 3;
-/// How many the introduction shows.
-const EXAMPLES: usize = 6;
+/// How a question begins whose answer is how to connect something.
+const CONNECT: [&str; 4] = ["how do i connect ", "how can i connect ", "how to connect ", "connect my "];
 /// How much of a part is repeated to the person.
 const MAX_QUOTED: usize = 80;
 
@@ -32,18 +30,22 @@ fn list(examples: &[&str]) -> String {
     examples.iter().map(|example| format!("- {example}")).collect::<Vec<_>>().join("\n")
 }
 
-/// One example of each domain that people know, those with the most uses first.
+/// What people most often want, the first of it first.
 fn first_examples(skills: &Registry) -> Vec<&str> {
-    const FIRST: [&str; 6] = [
-        "tasks.create",
-        "tasks.search",
-        "tasks.complete",
-        "calendar.create_event",
-        "calendar.list_events",
-        "memory.save",
+    // A skill, and how its example begins.
+    const FIRST: [(&str, &str); 6] = [
+        ("tasks.create", "remind me to"),
+        ("calendar.list_events", ""),
+        ("tasks.create", "add a task"),
+        ("tasks.search", ""),
+        ("calendar.create_event", ""),
+        ("memory.save", ""),
     ];
-    let skills = FIRST.iter().filter_map(|name| skills.get(name));
-    skills.filter_map(|skill| skill.forms.iter().find_map(example)).take(EXAMPLES).collect()
+    let first = FIRST.iter().filter_map(|(name, beginning)| {
+        let forms = &skills.get(name)?.forms;
+        forms.iter().filter_map(example).find(|example| example.starts_with(beginning))
+    });
+    first.collect()
 }
 
 /// The answer to small talk.
@@ -53,17 +55,62 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
     let normalized = normalized.split_whitespace().collect::<Vec<_>>().join(" ");
     let reply = match normalized.as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
-        "hi" | "hello" | "hey" | "hi there" | "hello there" | "good morning" | "good afternoon"
-        | "good evening" => l10n::basic::hello(greeting(skills)),
-        "help" | "help me" | "what can you do" | "what can i say" | "who are you" | "what are you" => {
-            greeting(skills)
+        "hi" | "hello" | "hey" | "hi there" | "hello there" | "hey there" | "good morning"
+        | "good afternoon" | "good evening" => l10n::basic::hello(greeting(skills)),
+        "help"
+        | "help me"
+        | "i need help"
+        | "what can you do"
+        | "what can you do for me"
+        | "hey what can you do"
+        | "hi what can you do"
+        | "what can i say"
+        | "what is this"
+        | "who are you"
+        | "what are you"
+        | "who made you"
+        | "are you chatgpt"
+        | "are you a bot"
+        | "are you an ai"
+        | "how do you work"
+        | "how does this work" => greeting(skills),
+        "how are you" | "how are you doing" | "are you there" => l10n::basic::fine(),
+        "thanks"
+        | "thank you"
+        | "thx"
+        | "cheers"
+        | "thanks a lot"
+        | "many thanks"
+        | "thank you so much"
+        | "thank you very much"
+        | "great"
+        | "perfect"
+        | "well done"
+        | "good job"
+        | "youre great" => l10n::basic::welcome(),
+        "bye" | "goodbye" | "good bye" | "good night" | "goodnight" | "see you" | "see you later" => {
+            l10n::basic::bye()
         }
-        "thanks" | "thank you" | "thx" | "cheers" => l10n::basic::welcome(),
-        "bye" | "goodbye" | "good night" | "goodnight" => l10n::basic::bye(),
-        "never mind" | "nevermind" | "forget it" => l10n::basic::never_mind(),
-        "stop" => l10n::basic::nothing_runs(),
+        "never mind" | "nevermind" | "forget it" | "cancel" => l10n::basic::never_mind(),
+        "stop" | "stop it" => l10n::basic::nothing_runs(),
         "exit" | "quit" => l10n::basic::stays_here(),
-        "yes" | "no" | "ok" | "okay" | "sure" | "yes please" | "no thanks" => l10n::basic::answers_nothing(),
+        "yes" | "no" | "ok" | "okay" | "sure" | "yes please" | "no thanks" | "yes to all" | "no to all" => {
+            l10n::basic::answers_nothing()
+        }
+        "do you store my data"
+        | "is my data private"
+        | "is this private"
+        | "is my data safe"
+        | "where is my data"
+        | "who can read this"
+        | "who sees my data" => l10n::basic::private(),
+        "can you read my email" | "can you read my emails" | "can you send email" | "can you send emails" => {
+            l10n::basic::connects()
+        }
+        question if asks_for_model(question) => l10n::basic::models(),
+        question if CONNECT.iter().any(|beginning| question.starts_with(beginning)) => {
+            l10n::basic::connects()
+        }
         "what time is it" | "what day is it" | "whats the time" | "whats the date" => {
             let weekday = l10n::times::weekday(now.weekday().number_from_monday());
             l10n::basic::time_now(weekday, long_date(&now), now.format("%H:%M"))
@@ -75,17 +122,26 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
 
 /// The refusal of a message, because of these words if they are why.
 pub(super) fn not_understood(text: &str, unclear: Option<String>, skills: &Registry) -> String {
-    let refusal =
-        unclear.map_or_else(|| l10n::basic::not_understood(short(text)), l10n::basic::unclear_words);
+    let refusal = unclear.map_or_else(l10n::basic::not_understood, l10n::basic::unclear_words);
     match nearest(text, skills).as_slice() {
-        [] => refusal,
-        examples => format!("{refusal} {}", l10n::basic::understood_sentences(list(examples))),
+        [first, second, ..] => format!("{refusal}\n{}", l10n::basic::try_sentences(first, second)),
+        _ => refusal,
     }
+}
+
+/// Whether it asks how to get a model, perhaps by the name of one that people know.
+fn asks_for_model(text: &str) -> bool {
+    const NAMES: [&str; 9] =
+        ["language model", "model", "llm", "openai", "chatgpt", "gpt", "claude", "gemini", "ollama"];
+    let wish = text.strip_prefix("how do i ").unwrap_or(text);
+    let wanted =
+        ["use ", "add ", "get ", "set up ", "connect "].iter().find_map(|wanted| wish.strip_prefix(wanted));
+    wanted.is_some_and(|what| NAMES.contains(&what.trim_start_matches("a ").trim_start_matches("an ")))
 }
 
 /// The examples that share the most words with a text.
 fn nearest<'r>(text: &str, skills: &'r Registry) -> Vec<&'r str> {
-    const COMMON: &str = "a an the to my me is of on at in for what what's did do you can and";
+    const COMMON: &str = "a an the to my me is of on at in for what what's did do you can and i i'm tell your it this that with";
     let content = |text: &str| -> BTreeSet<String> {
         let words =
             words(text).into_iter().map(|word| word.text.trim_end_matches(['?', '!', '.']).to_owned());
@@ -99,7 +155,6 @@ fn nearest<'r>(text: &str, skills: &'r Registry) -> Vec<&'r str> {
     examples.extend(forms.filter(|example| !existing.contains(example)));
     // Of those that share equally much, those that people know first.
     examples.sort_by_key(|example| usize::MAX - content(example).intersection(&text_words).count());
-    examples.truncate(NEAREST);
     examples
 }
 

@@ -47,7 +47,10 @@ fn is_right(happened: &[String], meant: &Value) -> bool {
         one => vec![one.as_str().unwrap()],
     };
     let fits = |(happened, meant): (&String, &&str)| match meant.strip_prefix("refuses") {
-        Some(why) => happened.starts_with("says ") && happened.contains(why.trim_start_matches(": ")),
+        Some(why) => {
+            let (is_refused, why) = (happened.starts_with("says "), why.trim_start_matches(": "));
+            is_refused && (happened.contains(why) || happened.contains("didn't understand that"))
+        }
         None => happened == meant,
     };
     happened.len() == meant.len() && happened.iter().zip(&meant).all(fits)
@@ -65,6 +68,52 @@ fn what_people_say_is_understood_as_meant_or_refused() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn small_talk_is_answered_and_a_refusal_has_two_lines() {
+    let skills = registry();
+    let reply = |text: &str| match understood(text, &skills) {
+        Understood::Reply(reply) => reply,
+        Understood::Calls(calls) => panic!("{text}: {calls:?}"),
+    };
+    for text in [
+        "hi",
+        "Thank you so much!",
+        "help",
+        "hey, what can you do?",
+        "How do I connect Telegram?",
+        "can you read my emails?",
+        "how do I set up a language model?",
+        "use openai",
+        "do you store my data?",
+        "are you chatgpt?",
+        "stop",
+        "exit",
+        "good night",
+        "yes to all",
+    ] {
+        let reply = reply(text);
+        assert!(!reply.contains("didn't understand"), "{text}: {reply}");
+        assert!(!reply.contains(['[', ']']) && !reply.contains(".toml"), "{text}: {reply}");
+    }
+    insta::assert_snapshot!(reply("what can you do?"), @"
+    I look after your to-do list, reminders, calendar and contacts. I'm in basic mode, so please keep it simple. Try:
+    - remind me to call Bob tomorrow at 9
+    - what's on tomorrow
+    - add a task to send the report by Friday 5pm
+    - what is overdue
+    - schedule a meeting with bob@example.test next Tuesday at 2pm
+    - remember that Bob prefers mornings
+    ");
+    insta::assert_snapshot!(reply("sing a song"), @"
+    Sorry, I didn't understand that. In basic mode I need simple sentences.
+    Try “remind me to call Bob tomorrow at 9” or “what's on tomorrow”.
+    ");
+    insta::assert_snapshot!(reply("any Acme gossip"), @"
+    Sorry, I didn't understand that. In basic mode I need simple sentences.
+    Try “who works at Acme” or “add a contact Bob Baker, bob@example.test, at Acme”.
+    ");
 }
 
 #[test]

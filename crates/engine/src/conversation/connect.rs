@@ -7,14 +7,14 @@ use adjutant_l10n::connect as words;
 use adjutant_skills::Failure;
 use adjutant_skills::accounts::{Begun, Finished, LoginError, Logins, provider_name, services_in_words};
 use adjutant_skills::builtin::Services;
-use adjutant_store::connected::{self, AccountRow};
+use adjutant_store::connected::{self, AccountRow, is_label, is_label_taken};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::{Batch, Stale, StoreError, logins, people};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{
-    AccountId, AccountService, AccountState, ConversationId, LoginId, LoginState, ProviderKind,
+    AccountId, AccountService, AccountState, ConversationId, LoginId, LoginState, PersonId, ProviderKind,
 };
 
 use super::Conversations;
@@ -66,7 +66,7 @@ fn provider(word: &str) -> Option<ProviderKind> {
 
 /// Whether a person calls an account so.
 fn is_called(account: &AccountRow, name: &str) -> bool {
-    account.id == *name || account.label.to_lowercase() == name.to_lowercase()
+    account.id == *name || is_label(&account.label, name)
 }
 
 /// Whether an account belongs to no single person.
@@ -178,6 +178,23 @@ impl Conversations {
         self.events.send(TurnEvent::MessageAdded(told.clone()));
     }
 
+    /// The accounts that a person has. The only one with a service is the one that is used, also if nobody has chosen it.
+    pub async fn accounts_of(&self, person: &PersonId) -> Result<Vec<AccountRow>, StoreError> {
+        let mut rows = connected::of_person(&self.store, person).await?;
+        let (accounts, settings) = (&self.services().accounts, self.settings.current());
+        for service in [AccountService::Mail, AccountService::Calendar] {
+            let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
+            let (Some(only), None) = (having.next(), having.next()) else { continue };
+            let owners = &settings.owners;
+            let is_used = !accounts.has_configured(&self.store, owners, person, service).await?;
+            match service {
+                AccountService::Mail => only.is_mail_default |= is_used,
+                _ => only.is_events_default |= is_used,
+            }
+        }
+        Ok(rows)
+    }
+
     async fn may_connect(&self, row: &InboxRow) -> Result<bool, StoreError> {
         let is_listed = match self.logins().people() {
             Some(People::Everybody) => true,
@@ -203,7 +220,7 @@ impl Conversations {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return self.reply(row, None, l10n::commands::in_private("/accounts"), Batch::new()).await;
         }
-        let all = connected::of_person(&self.store, &row.person_id).await?;
+        let all = self.accounts_of(&row.person_id).await?;
         if rest.is_empty() {
             return self.reply_with(row, self.list_of(&all), Batch::new()).await;
         }
@@ -298,13 +315,16 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         let renamed = all.iter().filter(|account| account.person_id.is_some()).find_map(|account| {
             let (label, rest) = names.split_at_checked(account.label.len())?;
-            let is_it = label.to_lowercase() == account.label.to_lowercase() && rest.starts_with(' ');
+            let is_it = is_label(label, &account.label) && rest.starts_with(' ');
             let name = rest.trim().strip_prefix("to ").unwrap_or(rest.trim());
             is_it.then(|| (account, line(name, MAX_LABEL)))
         });
         let Some((account, name)) = renamed.filter(|(_, name)| !name.is_empty()) else {
             return self.reply(row, None, words::rename_how(), Batch::new()).await;
         };
+        if is_label_taken(all, account, &name) {
+            return self.reply(row, None, words::label_taken(name), Batch::new()).await;
+        }
         let mut batch = Batch::new();
         connected::rename(&mut batch, &account.id, &name);
         let text = words::renamed(&account.label, &name);

@@ -41,7 +41,7 @@ use adjutant_turn::journal::{LockPlace, TurnEvents};
 use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use chrono_tz::Tz;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::orchestrator::Orchestrator;
@@ -67,6 +67,8 @@ pub struct Conversations {
     pub running: Running,
     /// The rules of rooms where something was written lately.
     pub room_rules: rooms::CachedRules,
+    /// Notified when watches have found something in this process.
+    pub found: Notify,
 }
 
 /// The turns running in this process.

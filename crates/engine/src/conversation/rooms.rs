@@ -11,8 +11,8 @@ use adjutant_store::outbox::Message;
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::room_rules::{self, RoomRule, room_of};
 use adjutant_store::{Batch, StoreError};
-use adjutant_types::RoomAnswers;
 use adjutant_types::invisible_chars::display_name;
+use adjutant_types::{ConversationId, RoomAnswers};
 
 use super::Conversations;
 
@@ -33,6 +33,13 @@ pub fn cached_rules() -> CachedRules {
 /// The command that a button below a room's rule stands for; none if it is another button.
 pub fn command_of(button: &str) -> Option<String> {
     button.strip_prefix(BUTTON).map(|answers| format!("/room {answers}"))
+}
+
+/// The parts of a rule as `/room` takes them: when we answer, the skills, and the people.
+pub fn parts(rule: &RoomRule) -> [String; 3] {
+    let names =
+        |names: Option<&Vec<String>>| names.map_or_else(|| "all".to_owned(), |names| names.join(", "));
+    [rule.answers.to_string(), names(rule.skills.as_ref()), names(rule.people.as_ref())]
 }
 
 impl Conversations {
@@ -85,6 +92,28 @@ impl Conversations {
             self.room_rules.invalidate(&key).await;
         }
         done
+    }
+
+    /// Sets the [`parts`] of a room's rule to what an owner has typed. False if the room is gone, or one isn't understood.
+    pub async fn set_room_rule(&self, room: &ConversationId, typed: &[&str]) -> Result<bool, StoreError> {
+        let named = people::conversations_named(&self.store, room.as_str()).await?;
+        let Some(here) = named.into_iter().find(|here| here.id == *room && here.shared) else {
+            return Ok(false);
+        };
+        let mut rule = room_rules::of(&self.store, &here.channel, &here.place).await?;
+        let before = parts(&rule);
+        for ((part, typed), before) in ["", "skills", "people"].into_iter().zip(typed).zip(before) {
+            let asked = format!("{part} {typed}");
+            if typed.trim() != before && self.change(&mut rule, &here, &asked).await.is_some() {
+                return Ok(false);
+            }
+        }
+        let mut batch = Batch::new();
+        room_rules::set(&mut batch, &here.channel, &here.place, &rule);
+        self.store.write(batch).await?;
+        let key = (here.channel, room_of(&here.place).to_owned());
+        self.room_rules.insert(key, Arc::new(rule)).await;
+        Ok(true)
     }
 
     /// Whether somebody may change the rule of a room.
@@ -201,16 +230,18 @@ fn is_mention(word: &str, profile: &Profile) -> bool {
         || (word.starts_with('@') && profile.facts.iter().any(is_user_name))
 }
 
+/// What the button says that sets this.
+pub fn label(answers: RoomAnswers) -> String {
+    match answers {
+        RoomAnswers::Always => l10n::room_rules::always_button(),
+        RoomAnswers::Mentioned => l10n::room_rules::mentioned_button(),
+        RoomAnswers::Never => l10n::room_rules::never_button(),
+    }
+}
+
 /// The buttons that set what isn't set.
 fn choices(now: RoomAnswers) -> Vec<Choice> {
-    let choice = |answers: &RoomAnswers| Choice {
-        id: format!("{BUTTON}{answers}"),
-        label: match answers {
-            RoomAnswers::Always => l10n::room_rules::always_button(),
-            RoomAnswers::Mentioned => l10n::room_rules::mentioned_button(),
-            RoomAnswers::Never => l10n::room_rules::never_button(),
-        },
-    };
+    let choice = |answers: &RoomAnswers| Choice { id: format!("{BUTTON}{answers}"), label: label(*answers) };
     RoomAnswers::ALL.iter().filter(|answers| **answers != now).map(choice).collect()
 }
 

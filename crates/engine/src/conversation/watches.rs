@@ -3,14 +3,14 @@
 use adjutant_chat::Choice;
 use adjutant_config::Config;
 use adjutant_l10n::watches as words;
-use adjutant_skills::builtin::watches::{INBOX, MORNING, change, line, new_row, put_off};
+use adjutant_skills::builtin::watches::{INBOX, MORNING, change, line, new_row, put_off, take_off};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, Store, StoreError, connected, people};
 use adjutant_types::clock::utc;
 use adjutant_types::{
-    AccountId, AccountService, ItemId, ItemState, PersonId, WatchId, WatchSource, WatchState, WatchTrigger,
+    AccountId, AccountService, ItemId, PersonId, WatchId, WatchSource, WatchState, WatchTrigger,
 };
 use chrono::Days;
 
@@ -62,7 +62,7 @@ impl Conversations {
         }
     }
 
-    /// Puts a line off until tomorrow morning, or marks it as done.
+    /// Puts a line off until tomorrow morning, or takes it off the list.
     async fn mark_item(
         &self,
         row: &InboxRow,
@@ -74,8 +74,7 @@ impl Conversations {
             return Ok(words::item_gone());
         };
         if verb == "done" {
-            watches::set_item(batch, &item, ItemState::Done, None);
-            return Ok(words::done());
+            return Ok(take_off(batch, &item));
         }
         let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
         let tomorrow = utc(self.store.now()).with_timezone(&zone).date_naive() + Days::new(1);
@@ -115,10 +114,11 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<(), Store
             tracing::warn!(watch = watch.name, "its person hasn't written yet; it begins at the next start");
             continue;
         };
-        let Some(source) = source_of(store, config, watch.trigger, &person).await? else {
+        let Some(mut source) = source_of(store, config, watch.trigger, &person).await? else {
             tracing::warn!(watch = watch.name, "its person has no mailbox");
             continue;
         };
+        source.place = watch.folder.clone().unwrap_or(source.place);
         let (stays, goes) = match old {
             Some(old) if old.person_id == person => (Some(old), None),
             other => (None, other),

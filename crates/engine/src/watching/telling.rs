@@ -256,14 +256,16 @@ impl Scheduler {
         unless_stale(self.conversations.store.write(batch).await.map(|_| true))
     }
 
-    /// Changes a watch, and says why. Returns whether that was said.
+    /// Changes a watch if there is something to change, and says this. Returns whether anything was said.
     async fn change(&self, old: &WatchRow, new: &WatchRow, why: Option<Message>) -> Result<bool, StoreError> {
         let mut batch = Batch::new();
+        if old != new {
+            watches::change(&mut batch, old, new);
+        }
         if let Some(message) = &why {
             self.say(&mut batch, &old.conversation_id, message);
         }
-        if old != new {
-            watches::change(&mut batch, old, new);
+        if !batch.is_empty() {
             self.conversations.store.write(batch).await?;
         }
         Ok(why.is_some())

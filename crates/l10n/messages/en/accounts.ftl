@@ -16,9 +16,9 @@ of-account = { $line } ({ $label })
 # In a question.
 account = account: { $label }
 disconnected = that account was disconnected
-not-set-up = { $provider } isn't set up here any more
+not-set-up = { $provider } isn't set up here anymore
 
 ## A call waits for a new login
 
-log-in-again = I can't get into your account “{ $label }” any more: its login has ended. Log in again with `/connect`, and I'll go on.
+log-in-again = I can't get into your account “{ $label }” anymore: its login has ended. Log in again with `/connect`, and I'll go on.
 log-in-subject = a new login for “{ $label }”

@@ -19,8 +19,8 @@ default = `default` stands for { $value }.
 decline = `decline` gives no answer.
 skip-or-decline = `skip` leaves it out, and `decline` gives no answer.
 open-page =
-    It wants you to open this page of { $host }:
+    It wants you to open this page on { $host }:
 
     <{ $address }>
 
-    I don't open it. Press Done when you're finished there, or Decline.
+    I won't open it. Press Done when you're finished there, or Decline.

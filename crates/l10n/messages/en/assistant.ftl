@@ -50,8 +50,8 @@ call-failed-unexplained =
     })
 waiting =
     { $count ->
-        [one] One question waits for your answer: `/status` shows it
-       *[other] { $count } questions wait for your answers: `/status` shows them
+        [one] One question is waiting for your answer: `/status` shows it
+       *[other] { $count } questions are waiting for your answers: `/status` shows them
     }
 
 ## What it cost
@@ -68,11 +68,11 @@ usage-without-cost =
        *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
     }
 
-## Their clock. $zone: such as Europe/Berlin.
+## Their time zone. $zone: such as Europe/Berlin.
 
-set-clock = Set your clock to { $zone }
+set-clock = Set your time zone to { $zone }
 # $time: what it is there, such as 14:05.
-clock = Your clock is { $zone } now, { $time }
+clock = Your time zone is now { $zone }, where it's { $time }
 
 ## Questions that a person takes back
 

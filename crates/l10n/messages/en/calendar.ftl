@@ -50,7 +50,7 @@ and-more = { $list } and { $count } more
 
 invited = Invited { $guests } by email
 told-of-change = Told { $guests } by email what changed
-told-of-cancellation = Told { $guests } by email that it's cancelled
+told-of-cancellation = Told { $guests } by email that it's canceled
 guests-told = Told the people invited by email
 told-by-server = The calendar server is notifying { $guests }
 not-told-no-account = I couldn't notify { $guests }: no email account is connected
@@ -61,7 +61,7 @@ perhaps-told = I emailed { $guests }, but I don't know whether it arrived, so I 
 
 invitation = Invitation: { $title }
 update = Updated: { $title }
-cancellation = Cancelled: { $title }
+cancellation = Canceled: { $title }
 
 ## Lists. The events follow, a line each.
 

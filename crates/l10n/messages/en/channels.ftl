@@ -41,3 +41,8 @@ slack-no-thread = Slack has no such thread in this channel
 slack-no-thread-called = Slack has no thread “{ $thread }”
 slack-too-many-members = this channel has too many members to check
 slack-refuses = Slack doesn't let me read this ({ $reason })
+
+## At the set-up
+
+# To the owner, as soon as they have said that it is them. $name: theirs.
+hello-owner = Hi { $name }! I'm connected, and you're my owner. I'll answer as soon as I'm started.

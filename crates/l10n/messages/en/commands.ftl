@@ -4,7 +4,7 @@
 
 # $commands: one a line, with what each does.
 help =
-    Say what you need in your own words, for example:
+    Say what you need, for example:
 
     - add a task to send the report by Friday 5pm
     - what is overdue?

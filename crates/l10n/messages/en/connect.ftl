@@ -16,7 +16,7 @@ and = { $first } and { $last }
 
 not-set-up = I can't connect accounts from here yet: my owner hasn't set that up. At the machine that I run on, `adjutant account add` connects one.
 not-for-you = Only people my owner has chosen can connect accounts here.
-which = What do you use? I'll connect your email, calendar and contacts; nobody else can use them. My owner can see on my web page what we talk about, also what I read there.
+which = What do you use? I'll connect your email, calendar and contacts; nobody else can use them. My owner can see on my web page what we talk about, including what I read there.
 # $provider: a name such as "Google".
 not-offered = I can't connect { $provider } here.
 # $provider: a name such as "Google". $link: an address.
@@ -37,7 +37,7 @@ form =
 
     { $link }
 at-the-machine = Passwords don't belong in a chat, and I have no web page to ask you on. Somebody at my machine can add your account with `adjutant account add`.
-no-passwords = Please don't send me passwords; I haven't kept your message. Use the link I sent you, or send `/connect` for a new one. If that was your real password, change it; if it was none, say it in other words.
+no-passwords = Please don't send me passwords; I haven't kept your message. Use the link I sent you, or send `/connect` for a new one. If that was your real password, change it; if it wasn't one, say it in other words.
 checking = Thanks, I'm signing in.
 over = That login is over. Send `/connect` to start again.
 
@@ -76,7 +76,7 @@ no-server = I found no server for { $address } that I can use.
 ## A login that has ended
 
 # $label: the account's name. $address: an email address.
-login-ended = I can't get into “{ $label }” ({ $address }) any more: its login has ended. Log in again and I'll go on.
+login-ended = I can't get into “{ $label }” ({ $address }) anymore: its login has ended. Log in again and I'll go on.
 # Behind it, for an application that Google regards as being tested.
 login-ended-testing = If that happens every week: while my project at Google is in testing, logins end after seven days. My owner can change that.
 log-in-again = Log in again

@@ -1,5 +1,5 @@
 # Contacts: what is asked before one changes, receipts, results and errors.
-# $contact: a name, and in parentheses its addresses, numbers and organisation.
+# $contact: a name, and in parentheses its addresses, numbers and organization.
 
 ## Asking before a contact changes
 
@@ -10,7 +10,7 @@ change-contact-of = Change the contact { $name } ({ $label }):
 name-changes = name: { $old } → { $new }
 emails-change = addresses: { $old } → { $new }
 phones-change = phones: { $old } → { $new }
-organization-changes = organisation: { $old } → { $new }
+organization-changes = organization: { $old } → { $new }
 notes-change = notes: { $old } → { $new }
 # Why it is asked, after "Note: ".
 changes-address = it changes where email to a contact goes
@@ -20,7 +20,7 @@ changes-address = it changes where email to a contact goes
 added = Added the contact { $contact }
 changed = Changed the contact { $contact }
 
-## Lists. The contacts or organisations follow, a line each.
+## Lists. The contacts or organizations follow, a line each.
 
 found =
     { $count ->
@@ -31,8 +31,8 @@ found =
 found-first = { $count } contacts, the first { $shown }:
 none-yet = There are no contacts yet
 none-found = I found no such contact
-organizations = Organisations, and how many of their people you know:
-no-organization = I found no such organisation
+organizations = Organizations, and how many of their people you know:
+no-organization = I found no such organization
 
 ## Whether an email address can be right
 

@@ -60,9 +60,9 @@ not-found = Not found: { $ids }
 # What is left of the unread emails, a line each; then what needs no answer.
 triaged =
     { $count ->
-        [0] No email waits for you.
-        [one] 1 email may wait for you:
-       *[other] { $count } emails may wait for you:
+        [0] No email is waiting for you.
+        [one] 1 email may be waiting for you:
+       *[other] { $count } emails may be waiting for you:
     }
 need-no-answer =
     { $count ->
@@ -123,12 +123,12 @@ no-such-draft = there is no draft { $id } in the mailbox; email.search lists the
 draft-too-long = the draft is too long for me to send; an email program can
 # $why is the error.
 about = “{ $subject }”: { $why }
-set-aside = it made me crash twice, so I don't open it any more
+set-aside = it made me crash twice, so I don't open it anymore
 empty-attachment = the attachment is empty
 attachments-too-big = its attachments are bigger than { $megabytes } MB together, so I can't send them; email.send can send its text
 cannot-save = I couldn't write the email to { $path }: { $why }
 # $why is the error of the server, which refused the email.
 kept-as-draft = { $why }. The email is in your drafts
-taken-over = another process may take this over
-journal-failed = the journal couldn't be written
+taken-over = I was interrupted before I could send it
+journal-failed = I couldn't save that I'm sending it, so I didn't send it
 rejected-login = the email server rejected my login: { $why }

@@ -38,7 +38,7 @@ unread-kind = I don't read { $media-type }; it can be sent on
 
 none-sent = you haven't sent me any files
 no-such-file = there is no file { $id }; files.list gives the ids
-gone = the file “{ $name }” isn't there any more; it must be sent or fetched again
+gone = the file “{ $name }” isn't there anymore; it must be sent or fetched again
 not-kept = the file couldn't be kept: { $why }
 not-read = the file couldn't be read: { $why }
 unreadable = “{ $name }” can't be read: { $why }

@@ -29,14 +29,14 @@ megabytes = { $number } MB
 too-big = it's too big; I take up to { $megabytes } MB
 too-many = there were too many files in the message
 is-empty = it's empty
-gone = it isn't there any more
+gone = it isn't there anymore
 not-downloaded = the download failed
 no-text = it has no text, only pictures; it may be a scan
 locked = it has a password
 unreadable = it's damaged, or too complicated
 too-many-inside = it has more than 1,000 files inside
 unsafe-paths = it contains unsafe file paths
-quarantined = it made me crash twice, so I don't open it any more
+quarantined = it made me crash twice, so I don't open it anymore
 not-inside = there is no such file inside
 went-wrong = something went wrong on my side
 

@@ -3,7 +3,7 @@
 ## Buttons of a request that has come to a limit or was paused
 
 continue-button = Continue
-summarise-button = Summarise
+summarise-button = Summarize
 stop-button = Stop
 
 ## What was reached

@@ -23,7 +23,7 @@ forget-this = Should I forget this?
 forget-which = Which of these should I forget?
 # Buttons.
 forget = Forget { $number }
-forget-past = Forget only the old version of { $number }
+forget-past = Forget old version { $number }
 forgotten = Forgotten: { $memory }
 still-remembered = Still remembered: { $memory }
 messages-forgotten =

@@ -16,6 +16,7 @@ newest =
     }
 # Messages follow, a line each.
 said-before = Said before:
+said-and-answered = { $message } (I answered: “{ $answer }”)
 nothing-yet = I don't remember anything yet
 nothing-about = I don't remember anything about “{ $query }”
 
@@ -45,7 +46,7 @@ messages-that-say-it =
 ## Errors
 
 no-text = /text: say what to remember
-too-long = this is too long to remember: { $length } characters, and { $limit } are the most. Say what matters of it in a few sentences, or keep it as a file or a note
+too-long = this is too long to remember: { $length } characters, and the limit is { $limit }. Say what matters in a few sentences, or keep it as a file or a note
 secret = that looks like a password, a key or a card number. I don't store those; please use a password manager
 no-such-memory = no memory here has the ID { $id }; memory.search shows IDs, or leave `replaces_id` out
 # A model reads it.

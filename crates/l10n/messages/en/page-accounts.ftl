@@ -12,6 +12,8 @@ connect-hint = Your conversation opens, with a link to the provider.
 about = { $provider }: { $services }
 needs-login = Needs a new login. Until then I can't use it.
 log-in-again = Log in again
+# A link to the provider's own page, where somebody logs in by a password.
+app-password-help = How to make an app password
 shared = Shared with others; only an owner can change it.
 last-used = Last used { $time }
 for-request = for this request
@@ -23,7 +25,7 @@ default-mail = Emails are sent from here.
 make-default-mail = Send emails from here
 default-events = New events go here.
 make-default-events = Put new events here
-busy = Calendars that count as busy, separated by commas; empty: all
+busy = Calendars that count as busy, separated by commas; leave it empty for all
 busy-save = Save
 
 ## What wasn't accepted

@@ -1,16 +1,24 @@
 # The web page: what happens at the moment.
 
 questions = Waiting for you
-running = Under way
+running = In progress
 # For an owner: a request of somebody else.
 waits-for = waits for { $name }
-answered = Answered lately
+answered = Recently answered
 more-like-this = { $count } more like this
+over-budget =
+    { $count ->
+        [one] { $count } request waits: a day's budget is used up. Shall I go on?
+       *[other] { $count } requests wait: a day's budget is used up. Shall I go on?
+    }
+continue-all = Continue all
+stop-all = Stop all
+each-of-them = Each of them
 
 ## What is due
 
 due = Due
-nothing-due = Nothing is due in the next days.
+nothing-due = Nothing is due in the next few days.
 task = Task: { $title }
 schedule = Schedule: { $text }
 

@@ -7,7 +7,7 @@ no-name = (no name)
 
 you-are = You are { $name }.
 browsers = Browsers
-signed-in = These browsers are signed in as you. Sign out any you don't recognise.
+signed-in = These browsers are signed in as you. Sign out any you don't recognize.
 unknown-browser = Unknown browser
 # Such as: Chrome on Linux.
 browser-on = { $browser } on { $system }

@@ -4,7 +4,12 @@
 
 actions = Actions
 add = Add
+edit = Edit
+save = Save
 complete = Done
+reopen = Open again
+pause = Pause
+resume = Resume
 delete = Delete
 delete-for-good = Delete for good
 cancel = Cancel
@@ -31,6 +36,10 @@ task = Task
 due = Due
 priority = Priority
 new-task = New task
+# A field for the day, and perhaps the time, that a task is due.
+due-as = Due, such as 2026-11-27 or 2026-11-27 17:00
+done-lately = Recently done
+nothing-done = Nothing was done in the last 7 days.
 schedules = Schedules
 no-schedules = Nothing is scheduled.
 next = Next
@@ -58,6 +67,12 @@ wrote = What you wrote
 quote = “{ $text }”
 asked-to-remember = What you asked to remember
 
+## Notes, which are files in a folder
+
+notes = Notes
+no-notes = There are no notes yet.
+not-shown-whole = This note has characters that a page can't show, so change it with another program.
+
 ## Standing approvals
 
 allowed = Allowed in advance
@@ -69,13 +84,14 @@ used = Used
 files = Files
 no-files = You haven't sent a file.
 size = Size
-kilobytes = { $number } kB
+kilobytes = { $number } KB
 
 ## Problems
 
 problems = Problems
 no-problems = None found here. `adjutant doctor` also checks the servers.
 set-aside = set aside because my code failed on it three times: { $event }
+model-fails = In the last hour, { $failed } of { $calls } model calls got no answer.
 resting-skill = { $skill } keeps failing, so it's paused for a moment
 
 ## Access and delivery
@@ -87,6 +103,18 @@ undelivered = Couldn't be delivered
 all-delivered = Everything was delivered.
 text = Text
 why = Why
+
+## Rooms and their rules
+
+rooms = Rooms
+no-rooms = Nobody has talked to me in a room yet.
+answers = I answer
+skills = Skills
+people = People
+# Fields of the form that changes a rule.
+answers-as = I answer: always, mentioned or never
+skills-as = Skills, such as tasks, calendar, or all
+people-as = People by mention or ID, or all
 
 ## Instances
 

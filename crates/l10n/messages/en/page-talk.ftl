@@ -4,8 +4,15 @@ conversation-of = Conversation of { $name }
 older = Older messages
 newest = Newest messages
 nothing-said = Nothing was said here yet.
+# Which channels' messages are shown.
+all-channels = All
 today = Today
 yesterday = Yesterday
+
+# A group, where others read along.
+in-group = { $channel }, group
+# What `/web` is answered on the page itself.
+here-already = You're on the page already. To open it on another device, send me `/web` in a private chat there.
 
 ## Writing a message
 
@@ -16,14 +23,20 @@ attach = Attach files
 # A button beside the name of a file that is to be sent.
 remove = Don't send { $file }
 
+speak = Speak
+# The button above while it records, and before the time so far.
+send-speech = Stop and send
+recording = Recording
+no-microphone = I can't use the microphone. Allow it for this page in your browser.
+
 ## A message
 
-assistant = Assistant
 # Stands beside an answer that grows.
 writing = writing
 undelivered = couldn't be delivered
 delivery-unclear = delivery unclear
 file = File { $name }
+voice-note = 🎤 Voice note
 download = Download
 plan-page = The plan on its own page
 your-answer = Your answer

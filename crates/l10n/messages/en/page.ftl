@@ -11,16 +11,21 @@ conversation = Conversation
 plans = Plans
 workflows = Workflows
 accounts = Accounts
+search = Search
 # A person's own tasks, schedules and memories.
 yours = Yours
 usage = Usage
 people = People
 system = System
+settings = Settings
 account = Account
 sign-in = Sign in
 sign-out = Sign out
 # The link of a page that only leads to the next one.
 go-on = Go on
+
+# Which channels' messages are shown.
+channels = Channels
 
 ## How something stands
 
@@ -28,7 +33,7 @@ pending = to do
 running = running
 waiting = waiting for you
 done = done
-partial = done in part
+partial = partly done
 failed = failed
 stopped = stopped
 unclear = unclear
@@ -42,7 +47,7 @@ new-below = New messages ↓
 # $number is filled in by the script.
 characters-left = Characters left: { $number }
 characters-over = Characters too many: { $number }
-connection-lost = The connection is interrupted. I keep trying.
+connection-lost = The connection is interrupted. I'll keep trying.
 # $limit: how many files.
 too-many-files = A message takes at most { $limit } files.
 not-arrived = That didn't arrive. Try again.
@@ -58,7 +63,7 @@ not-asked-again = Not asked again
 not-found = Not found
 nothing-here = There is nothing here, or it isn't yours to see.
 form-out-of-date = This form is out of date. Go back, reload the page and try again.
-row-has-changed = It has changed or is gone. Go back and reload the page.
+row-has-changed = It has changed or is gone, or I can't use what you typed. Go back and reload the page.
 write-something = Write something, at most { $limit } characters.
 cannot-stop = It has ended already, or it isn't yours to stop.
 cannot-ask-again = It was asked again already, it is still running, or it isn't yours.

@@ -33,7 +33,7 @@ nobody-answered = Nobody answered the plan in time, so nothing was done.
 gone = The plan is no longer stored.
 rest-cancelled = you declined the changed steps, so the plan ended here
 rest-expired = nobody answered in time whether the changed steps should run, so the plan ended here
-no-rest = the planner found no other way
+no-rest = I found no other way
 no-verdict = the reviewer gave no verdict
 not-reviewed = the result was not reviewed: { $why }
 # $reason is the reviewer's.

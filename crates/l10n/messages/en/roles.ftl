@@ -5,8 +5,8 @@
 spawned = The { $role } is on it. I'll send you the result; `/stop { $id }` ends it.
 spawn-usage = Send `/spawn ROLE TASK`, for example `/spawn researcher what did Acme write us this year?`. Roles: { $roles }
 not-started = I can't start that: { $why }
-no-such-id = No agent in the background has that ID. `/status` lists them.
-only-in-background = Only agents in the background are at work. `/status` lists them, and `/stop ID` ends one.
+no-such-id = No request in the background has that ID. `/status` lists them.
+only-in-background = Only requests in the background are running. `/status` lists them, and `/stop ID` ends one.
 
 ## Why there is no such role
 

@@ -33,7 +33,7 @@ offer-call =
 made = New rule: { $what }. Until { $end }, I won't ask. `/rules` shows and ends your rules.
 ended = Ended: { $what }. I'll ask you again.
 no-rules = I ask you about everything that needs your yes. To allow something in advance, press an “Always …” button; your rules then appear here.
-gone = There's no such rule any more. Send `/rules` to see those that there are.
+gone = There's no such rule anymore. Send `/rules` to see the ones you have.
 # $rules: one a line.
 list =
     I don't ask you about these:

@@ -11,7 +11,7 @@ saved = Saved as { $path }. Run it with `/run { $name }`.
 draft-gone = The draft is no longer stored.
 draft-expired = Nobody answered in time, so I dropped the draft.
 # To owners, who alone can save one.
-no-folder = There's no folder for workflows; set `[skills] paths`.
+no-folder = There's no folder for workflows yet. Whoever runs me can name one.
 cannot-save = I couldn't save it as { $path }: { $why }
 
 ## An input that is missing

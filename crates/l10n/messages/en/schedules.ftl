@@ -34,7 +34,7 @@ last-run =
         [completed] done
         [queued] not done yet
         [running] still running
-        [waiting] waits for your answer
+        [waiting] waiting for your answer
         [cancelled] stopped
        *[other] failed
     }

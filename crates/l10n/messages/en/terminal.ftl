@@ -7,8 +7,10 @@ greeting =
     Say what you need, or type /help. Ctrl-C stops a request, /quit leaves.
 # Without a language model.
 greeting-in-basic-mode =
-    { $name } is ready in basic mode (no language model). To talk freely, run `adjutant init` and add one.
-    Say what you need, or type /help. Ctrl-C stops a request, /quit leaves.
+    { $name } is ready in basic mode: to-do list, reminders, calendar, contacts. To talk freely, run `adjutant init` and add a language model.
+    Say what you need, such as “remind me to call Bob tomorrow at 9”, or type /help. Ctrl-C stops a request, /quit leaves.
+# Below the greeting. $address: where the language model should answer.
+model-is-down = Nothing answers at { $address }, where my language model should run. Please start it; Ollama starts with `ollama serve`.
 # Above the help for all chats.
 quit-leaves = In this terminal, /quit leaves the chat.
 press-again = Press Ctrl-C again or type /quit to leave.

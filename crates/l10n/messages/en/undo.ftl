@@ -26,7 +26,7 @@ guests-know-move = The guests may know of it, so I can't undo it; ask me to move
 remembering = remembering “{ $text }”
 schedule = the schedule “{ $text }”
 # $zone: such as Europe/Berlin.
-clock = setting your clock to { $zone }
+clock = setting your time zone to { $zone }
 
 ## Errors
 

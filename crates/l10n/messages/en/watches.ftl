@@ -11,9 +11,10 @@ told =
         [event_begins] 📅 “{ $title }” begins at { $time }
         [event] 📅 “{ $title }” has changed
         [task] ⏰ Due: “{ $title }”
+        [document] 📄 New or changed: “{ $title }”
        *[other] 🔔 “{ $title }”
     }
-not-signed = It looks like { $from }, but it isn't signed. Be careful with links and payments.
+not-signed = It looks like it's from { $from }, but it isn't signed. Be careful with links and payments.
 unsure = I'm not sure whether this is what you meant.
 # The lines follow.
 digest =
@@ -52,9 +53,9 @@ stop-button = Stop telling me
 # $why: the last turn's own words.
 failed = I've paused “{ $what }”, because it failed three times in a row. Last problem: { $why }
 resume-button = Try again
-no-access = I've ended “{ $what }”, because its account isn't connected any more.
+no-access = I've ended “{ $what }”, because its account isn't connected anymore.
 # $account: what its person calls it.
-source-away = I haven't reached { $account } for an hour. I keep trying, and will tell you everything that came meanwhile.
+source-away = I haven't been able to reach { $account } for an hour. I'll keep trying, and then tell you everything that came meanwhile.
 # $usd: "$0.50".
 money = “{ $what }” has used its { $usd } for today. It goes on tomorrow.
 
@@ -77,12 +78,14 @@ kind =
         [event_begins] events that begin within { $minutes } minutes
         [event_changes] changes in the calendar
         [task_due] tasks that become due
+        [file] files
         [room] messages in a room
-       *[other] calls of a web address
+       *[other] calls to a web address
     }
 anyone-at = anyone at { $domain }
 either = { $one } or { $other }
 quoted = “{ $text }”
+in-folder = in { $folder }
 from-whom = from { $who }
 about-words = about { $words }
 saying-words = saying { $words }
@@ -125,10 +128,16 @@ may-nothing = I'll ask you before I do anything.
 webhook = Send events to { $url }. I show this address only once.
 paused = Paused: { $what }
 resumed = I'm watching again for { $what }
-deleted = Stopped. I won't tell you about { $what } any more.
+deleted = Stopped. I won't tell you about { $what } anymore.
 paused-configured = Paused: { $what }. It's set in the configuration, so it can only be removed there.
 later = I'll remind you { $when }
-done = Marked as done
+# $noun: "mail", "task" or another kind of thing.
+done =
+    { $noun ->
+        [mail] Off your list. The email itself hasn't changed: while it's unread, the next briefing can show it again.
+        [task] Off your list. The task itself is still open.
+       *[other] Off your list
+    }
 
 ## Lists
 
@@ -166,10 +175,11 @@ too-many = You already have { $count } watches. Stop one first: `/watches`
 not-your-words = /words: say in the person's own words what to do
 no-workflow = /words: there is no workflow “{ $name }”
 no-mailbox = there is no mailbox to watch; one must be connected first: `/connect`
+which-folder = /place: name a folder that was set up for this; only owners can watch one
 which-room = /place: name a room in which the person has written, as CHANNEL:PLACE
 not-quiet = /quiet: write two times, such as 22:00-07:00
 in-past = /until: that's in the past
-gone = There's no such watch any more. Send `/watches` to see those that there are.
+gone = There's no such watch anymore. Send `/watches` to see the ones you have.
 which-item = say which one: it isn't clear what this is about
 item-gone = That's gone.
 
@@ -180,7 +190,7 @@ clash = { $line } (clashes with the one before)
 due-line = { $title } (due { $when })
 from-line = { $from }: “{ $title }”
 unsure-line = { $line } (I'm not sure)
-nothing-new = Nothing new this morning.
+nothing-new = Nothing new.
 
 task-button = Make a task
 send-button = Send

@@ -182,5 +182,5 @@ tokens = tokens
 cost = cost
 from-to = { $least } to { $most }
 # To whoever runs the installation.
-unknown-cost = unknown: the model has no price in [model]
+unknown-cost = unknown: no price is set for the model
 no-model = none: there is no language model, so agents can't run

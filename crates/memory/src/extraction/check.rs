@@ -19,6 +19,60 @@ const SHORTEST_QUOTE: usize = 8;
 /// The part of a fact's telling words that must be in its message.
 const GROUNDED: f64 = 0.5;
 
+/// What makes a sentence no plain fact, by kind: where the sentence has one of a kind, the fact must, too. Without accents.
+const NO_PLAIN_FACT: [&[&str]; 3] = [
+    &[
+        "if",
+        "unless",
+        "maybe",
+        "perhaps",
+        "might",
+        "could",
+        "possibly",
+        "probably",
+        "hopefully",
+        "hope",
+        "hoping",
+        "suppose",
+        "wish",
+        "imagine",
+        "almost",
+        "nearly",
+        "wenn",
+        "falls",
+        "vielleicht",
+        "wohl",
+        "vermutlich",
+        "hoffentlich",
+        "beinahe",
+        "peut",
+        "probablement",
+        "presque",
+    ],
+    &["used", "formerly", "previously", "former", "fruher", "damals", "ehemals", "avant", "autrefois"],
+    &[
+        "says",
+        "claims",
+        "thinks",
+        "believes",
+        "according",
+        "allegedly",
+        "apparently",
+        "supposedly",
+        "heard",
+        "angeblich",
+        "laut",
+        "parait",
+        "selon",
+    ],
+];
+const JOKES: [&str; 7] = ["kidding", "joking", "joke", "jk", "scherz", "witz", "blague"];
+/// What denies a clause, besides "n't".
+const DENIALS: [&str; 17] = [
+    "not", "never", "no", "none", "nobody", "without", "cannot", "stopped", "quit", "nicht", "nie",
+    "niemals", "kein", "keine", "keinen", "pas", "jamais",
+];
+
 /// How dates are said beside their numbers and names.
 const AROUND_A_DATE: [&str; 24] = [
     "since",
@@ -132,39 +186,79 @@ pub(super) struct Fact {
 pub(super) struct Checked {
     pub(super) fact: Fact,
     pub(super) message: Message,
+    /// The sentence that its quote is of, and the next one.
+    pub(super) words: String,
     /// The topic's words without their endings, in order.
     pub(super) topic: String,
 }
 
-/// The facts that hold, and how many don't.
-pub(super) fn checked(facts: Vec<Fact>, written: &[Message], name: &str) -> (Vec<Checked>, usize) {
-    let all = facts.len();
+/// The facts that hold.
+pub(super) fn checked(facts: Vec<Fact>, written: &[Message], name: &str) -> Vec<Checked> {
     let check = |fact: Fact| {
         let message = written.get(fact.message.checked_sub(1)?)?.clone();
         let topic = topic_stems(&fact.topic);
-        let is_fact = !topic.is_empty() && holds(&fact, &message, name);
-        is_fact.then_some(Checked { topic, fact, message })
+        let quote = one_line(&fact.quote);
+        let line = one_line(&message.text);
+        let (sentence, words) = sentence_of(&line, &quote)?;
+        let is_fact = !topic.is_empty()
+            && holds(&fact, &quote, &message, name)
+            && is_said(&fact.fact, &quote, sentence, words);
+        let words = words.to_owned();
+        is_fact.then_some(Checked { topic, fact, message, words })
     };
-    let checked: Vec<Checked> = facts.into_iter().filter_map(check).collect();
-    let refused = all - checked.len();
-    (checked, refused)
+    facts.into_iter().filter_map(check).collect()
 }
 
-fn holds(fact: &Fact, message: &Message, name: &str) -> bool {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let quote = one_line(&fact.quote);
-    let is_quoted = extent(&quote) >= SHORTEST_QUOTE && one_line(&message.text).contains(&quote);
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn holds(fact: &Fact, quote: &str, message: &Message, name: &str) -> bool {
     let length = fact.fact.split_whitespace().map(word_count).sum::<usize>();
     let is_kind = ["preference", "fact", "person", "project", "date"].contains(&fact.kind.as_str());
-    is_quoted
+    extent(quote) >= SHORTEST_QUOTE
         && (5..=60).contains(&length)
         && fact.fact.len() <= 600
         && !fact.fact.contains('\n')
         && is_kind
         && !message.text.trim_end().ends_with(['?', '？', '؟'])
         && !has_secret(&fact.fact)
-        && !has_secret(&quote)
+        && !has_secret(quote)
         && is_grounded(fact, message, name)
+}
+
+/// The sentence of a text that a quote is of, and that with the next one, which may take it back; none if the quote isn't
+/// there.
+fn sentence_of<'a>(text: &'a str, quote: &str) -> Option<(&'a str, &'a str)> {
+    let at = text.find(quote)?;
+    let ends: Vec<usize> =
+        text.match_indices(['.', '!', '?', '。', '！']).map(|(at, end)| at + end.len()).collect();
+    let from = ends.iter().rfind(|end| **end <= at).copied().unwrap_or_default();
+    // A quote may have the sign at its end.
+    let mut after = ends.into_iter().filter(|end| *end >= at + quote.len());
+    let end = after.next().unwrap_or(text.len());
+    Some((&text[from..end], &text[from..after.next().unwrap_or(text.len())]))
+}
+
+/// Whether a fact says no more for certain than its sentence does: it keeps that something is denied, guessed, over,
+/// reported or a joke.
+fn is_said(fact: &str, quote: &str, sentence: &str, with_next: &str) -> bool {
+    let has =
+        |text: &str, signs: &[&str]| all_words(text).iter().any(|word| signs.contains(&word.plain.as_str()));
+    let is_denied = |text: &str| text.contains("n't") || text.contains("n’t") || has(text, &DENIALS);
+    is_denied(clause_of(sentence, quote)) == is_denied(fact)
+        && NO_PLAIN_FACT.iter().all(|signs| !has(sentence, signs) || has(fact, signs))
+        && !has(with_next, &JOKES)
+}
+
+/// A quote with the rest of its clause.
+fn clause_of<'a>(sentence: &'a str, quote: &str) -> &'a str {
+    const ENDS: [char; 9] = [',', ';', ':', '(', ')', '–', '—', '、', '，'];
+    let Some(at) = sentence.find(quote) else { return sentence };
+    let from = sentence[..at].rfind(ENDS).unwrap_or_default();
+    let end = at + quote.len();
+    let to = sentence[end..].find(ENDS).map_or(sentence.len(), |more| end + more);
+    &sentence[from..to]
 }
 
 /// How many words stand between two spaces: about one in two signs, where a script has no spaces.
@@ -224,7 +318,7 @@ mod tests {
             topic: "home town".into(),
         };
         let Some(message) = message(text) else { return false };
-        checked(vec![fact], &[message], "Ada").0.len() == 1
+        checked(vec![fact], &[message], "Ada").len() == 1
     }
 
     const MESSAGE: &str = "We moved to Lyon last week, and Dana found a job at the opera";
@@ -306,5 +400,21 @@ mod tests {
         let text = "my wifi password is hunter22";
         assert!(!is_accepted(text, text, "Ada's wifi password is hunter22"));
         assert!(!is_accepted("do we live in Lyon now?", "we live in Lyon", "Ada does live in Lyon now"));
+    }
+
+    #[test]
+    fn rules_alone_know_most_kinds_of_junk() {
+        let (mut refused, mut kept) = (Vec::new(), Vec::new());
+        for line in include_str!("pairs.txt").lines() {
+            let [is_good, _, text, quote, fact] = line.split(" | ").collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            match (is_accepted(text, quote, fact), is_good) {
+                (true, "bad") => kept.push(line),
+                (false, "good") => refused.push(line),
+                _ => {}
+            }
+        }
+        assert_eq!((refused.len(), kept.len()), (0, 17), "{refused:?} {kept:?}");
     }
 }

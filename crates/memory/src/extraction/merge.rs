@@ -24,7 +24,7 @@ pub(super) async fn merge(
 ) -> Result<(), StoreError> {
     let mut existing = origins::private(store, &due.person_id).await?;
     let mut origins_of = origins::of_person(store, &due.person_id).await?;
-    for Checked { fact, message, topic } in facts {
+    for Checked { fact, message, topic, .. } in facts {
         if let Some(same) = existing.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
             origins::strengthen(batch, &same.id, 1);
             origins::say(batch, &due.person_id, &same.id, &message.row.id);

@@ -74,7 +74,9 @@ impl Sound {
         let read = fill(&mut file, &mut beginning)?;
         let Some(format) = Format::of(&beginning[..read]) else { return Ok(None) };
         let own = if format == Format::Ogg { ogg_seconds(&mut file, bytes)? } else { None };
-        let seconds = own.or(announced).unwrap_or(1).max(1);
+        // Browsers announce their own: what has so many bytes takes at least so long, at 128 kbit a second.
+        let least = if matches!(format, Format::WebM | Format::Mp4) { (bytes / 16_000).max(1) } else { 1 };
+        let seconds = own.or(announced).unwrap_or(1).max(least);
         Ok(Some(Self { file, bytes, format, seconds }))
     }
 }

@@ -136,6 +136,42 @@ const PROVIDERS: &[Provider] = &[
     },
 ];
 
+/// Where anybody gets an address, besides those above; one with a dot at its end is in many countries.
+// Most are in https://github.com/thunderbird/autoconfig/tree/master/ispdb.
+#[rustfmt::skip]
+const OPEN_TO_ALL: &[&str] = &[
+    "gmail.com", "googlemail.com", "outlook.", "hotmail.", "live.", "msn.com", "windowslive.com", "passport.com",
+    "yahoo.", "ymail.com", "rocketmail.com", "aol.", "aim.com", "gmx.", "mail.com", "email.com", "usa.com",
+    "proton.me", "protonmail.com", "pm.me", "tuta.com", "tuta.io", "tutanota.", "tutamail.com", "hey.com", "duck.com",
+    "hushmail.com", "mailfence.com", "runbox.com", "riseup.net", "disroot.org", "fastmail.", "zoho.", "yandex.", "ya.ru",
+    "mail.ru", "bk.ru", "inbox.ru", "list.ru", "rambler.ru", "ukr.net", "qq.com", "foxmail.com", "163.com", "126.com",
+    "yeah.net", "sina.", "sohu.com", "naver.com", "daum.net", "hanmail.net", "rediffmail.com", "orange.fr", "wanadoo.fr",
+    "free.fr", "laposte.net", "sfr.fr", "libero.it", "virgilio.it", "tiscali.it", "alice.it", "freenet.de", "arcor.de",
+    "online.de", "vodafone.de", "bluewin.ch", "aon.at", "telenet.be", "skynet.be", "ziggo.nl", "kpnmail.nl", "planet.nl",
+    "seznam.cz", "wp.pl", "o2.pl", "onet.pl", "interia.pl", "abv.bg", "freemail.hu", "citromail.hu", "sapo.pt",
+    "telia.com", "online.no", "uol.com.br", "bol.com.br", "terra.com.br", "comcast.net", "verizon.net", "att.net",
+    "sbcglobal.net", "bellsouth.net", "cox.net", "charter.net", "earthlink.net", "juno.com", "rogers.com", "shaw.ca",
+    "sympatico.ca", "btinternet.com", "sky.com", "virginmedia.com", "ntlworld.com", "talktalk.net", "bigpond.com",
+    "optusnet.com.au", "docomo.ne.jp", "ezweb.ne.jp", "softbank.ne.jp",
+];
+
+/// Whether strangers have addresses of this domain, too.
+pub fn is_open_to_all(domain: &str) -> bool {
+    let domain = domain.to_lowercase();
+    // Such as com, de or co.uk.
+    let is_ending = |rest: &str| rest.split('.').all(|part| (2..=3).contains(&part.len()));
+    let is_it = |one: &&str| match one.ends_with('.') {
+        true => domain.strip_prefix(one).is_some_and(is_ending),
+        false => domain == *one,
+    };
+    OPEN_TO_ALL.iter().any(is_it) || PROVIDERS.iter().any(|one| one.domains.contains(&domain.as_str()))
+}
+
+/// The page where the provider of an address tells how an app password is made.
+pub fn app_password_page(address: &str) -> Option<&'static str> {
+    known(&domain(address)?)?.hint
+}
+
 /// The servers of an address. Its domain's DNS is asked only where there is a resolver.
 pub async fn servers_for(
     address: &Address,

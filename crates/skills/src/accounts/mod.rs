@@ -21,14 +21,14 @@ use std::time::Duration;
 use adjutant_config::{Config, ConnectConfig, People};
 use adjutant_l10n as l10n;
 use adjutant_store::connected::{self, AccountRow};
-use adjutant_store::{Store, StoreError, people, secrets};
+use adjutant_store::{Batch, Store, StoreError, people, secrets};
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind, ours};
 use moka::future::Cache;
 
 pub use choice::CallAccounts;
-pub use clients::{AddressBooks, Calendars, Inbox, MailSource, Sender};
-pub use discovery::{Servers, servers_for};
+pub use clients::{AddressBooks, Calendars, Inbox, MailSource, PushSignal, Sender};
+pub use discovery::{Servers, app_password_page, is_open_to_all, servers_for};
 pub use login::{
     Begun, Bringer, Due, Finished, LOOPBACK, LoginError, Logins, Offer, Opened, ProviderReply, back_at,
     carries_code,
@@ -67,6 +67,8 @@ pub struct ConnectedAccount {
     pub mail: Option<Arc<Mailbox>>,
     pub calendar: Option<Arc<CalendarAccount>>,
     pub contacts: Option<Arc<ContactsAccount>>,
+    /// Whether its server has refused the login that its clients have.
+    pub is_refused: Arc<AtomicBool>,
 }
 
 impl ConnectedAccount {
@@ -84,7 +86,13 @@ impl ConnectedAccount {
             mail: None,
             calendar: None,
             contacts: None,
+            is_refused: Arc::default(),
         }
+    }
+
+    /// Notes that its server has refused its login.
+    pub(crate) fn refuse(&self) {
+        self.is_refused.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is one of the configuration.
@@ -240,6 +248,30 @@ impl Accounts {
         self.in_use.invalidate_all();
     }
 
+    /// Ends the logins of those that take their password no more, which only their servers know. Their people are told of
+    /// that in private, once.
+    pub async fn end_refused(&self, store: &Store, accounts: &[ConnectedAccount]) -> Result<(), StoreError> {
+        for account in accounts {
+            let is_by_password = account.provider == ProviderKind::Password && !account.is_configured();
+            if !is_by_password || !account.is_refused.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            // Not if somebody has given another one since.
+            let Some(used) = self.in_use.get(&account.id).await else { continue };
+            if !Arc::ptr_eq(&used.account.is_refused, &account.is_refused) {
+                continue;
+            }
+            let mut batch = Batch::new();
+            secrets::expect_version(&mut batch, &secrets::name_of(&account.id), used.version);
+            connected::set_state(&mut batch, &account.id, AccountState::NeedsLogin);
+            match store.write(batch).await {
+                Ok(_) | Err(StoreError::Stale(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// What the person of a turn has where it takes place.
     pub async fn of(&self, ctx: &TurnContext) -> Result<PersonAccounts, StoreError> {
         let mut person = self.configured_for(ctx).await?;
@@ -288,14 +320,26 @@ impl Accounts {
         id: &AccountId,
     ) -> Result<Option<ConnectedAccount>, StoreError> {
         if let Some((account, people)) = self.configured.iter().find(|(account, _)| account.id == *id) {
-            let at = people::accounts(store, person).await?;
-            let is_owner = at.iter().any(|at| owners.contains(at) || at.starts_with("console:"));
-            return Ok(admits(store, person, people, is_owner).await?.then(|| account.clone()));
+            return Ok(admits_anyhow(store, owners, person, people).await?.then(|| account.clone()));
         }
         let rows = connected::of_person(store, person).await?;
         match rows.iter().find(|row| row.id == *id) {
             Some(row) => self.account(store, row).await,
             None => Ok(None),
+        }
+    }
+
+    /// Whether a person has an account of the configuration with this service.
+    pub async fn has_configured(
+        &self,
+        store: &Store,
+        owners: &[String],
+        person: &PersonId,
+        service: AccountService,
+    ) -> Result<bool, StoreError> {
+        match self.configured.iter().find(|(account, _)| account.has(service)) {
+            Some((_, people)) => admits_anyhow(store, owners, person, people).await,
+            None => Ok(false),
         }
     }
 
@@ -368,6 +412,26 @@ async fn password_version(store: &Store, row: &AccountRow) -> Result<i64, StoreE
 /// Whether an owner speaks, or somebody who sits at the machine.
 pub(crate) async fn is_owner(ctx: &TurnContext) -> Result<bool, StoreError> {
     Ok(ctx.turn.conversation.channel == "console" || ctx.is_owners().await?)
+}
+
+/// The same where there is no turn.
+///
+/// # Errors
+/// The store's.
+pub async fn is_at_home(store: &Store, owners: &[String], person: &PersonId) -> Result<bool, StoreError> {
+    let at = people::accounts(store, person).await?;
+    Ok(at.iter().any(|at| owners.contains(at) || at.starts_with("console:")))
+}
+
+/// Whether a person is among these, wherever they write.
+async fn admits_anyhow(
+    store: &Store,
+    owners: &[String],
+    person: &PersonId,
+    people: &People,
+) -> Result<bool, StoreError> {
+    let is_owner = is_at_home(store, owners, person).await?;
+    admits(store, person, people, is_owner).await
 }
 
 async fn admits(

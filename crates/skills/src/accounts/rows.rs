@@ -70,6 +70,7 @@ pub(crate) fn clients(
         mail: mail.filter(|_| has(AccountService::Mail)).map(Arc::new),
         calendar: calendar.map(|client| Arc::new(CalendarAccount::new(client, String::new()))),
         contacts: contacts.map(|client| Arc::new(ContactsAccount::new(client, String::new()))),
+        is_refused: Arc::default(),
     })
 }
 

@@ -20,7 +20,7 @@ use adjutant_types::{
 };
 use async_trait::async_trait;
 use chrono::NaiveTime;
-use chrono_tz::Tz;
+use chrono_tz::{TZ_VARIANTS, Tz};
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
@@ -267,7 +267,11 @@ async fn change_plan(call: &CallContext<'_>, writes: &mut Batch) -> Result<Outpu
 
 fn timezone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
     let name = call.text("timezone").unwrap_or_default();
-    name.parse().map_err(|_| SkillError::params(ours!(l10n::schedules::unknown_zone, FromCall(name))))
+    let city = name.replace(' ', "_");
+    let is_city =
+        |zone: &&Tz| zone.name().rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(&city));
+    let zone = name.parse().ok().or_else(|| TZ_VARIANTS.iter().find(is_city).copied());
+    zone.ok_or_else(|| SkillError::params(ours!(l10n::schedules::unknown_zone, FromCall(name))))
 }
 
 /// Sets the person's time zone. A turn has the one that it began with.

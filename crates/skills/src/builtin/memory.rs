@@ -29,6 +29,9 @@ const MAX_LENGTH: usize = 4_000;
 const FEW: usize = 5;
 /// How much of a memory, or of what was said, is shown, in characters.
 const SHOWN: usize = 400;
+/// How much is shown of what was said right before and after, in characters, and around how many messages.
+const AROUND: usize = 150;
+const WITH_AROUND: usize = 5;
 /// Stands for the id of a memory to replace, where an old one of the same topic stays true.
 const NONE: &str = "none";
 
@@ -175,8 +178,10 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     found.sort_by_key(|found| message_of(found).is_some());
     let (zone, quotes) = (call.zone(), quotes(call).await?);
     let memories: Vec<MemoryRow> = found.iter().filter_map(memory_of).cloned().collect();
-    let messages: Vec<String> =
-        found.iter().filter_map(message_of).map(|row| message_line(row, zone)).collect();
+    let said = || found.iter().filter_map(message_of);
+    let messages: Vec<String> = said().map(|row| message_line(row, query, zone)).collect();
+    let turns: Vec<i64> = said().take(WITH_AROUND).map(|row| row.seq).collect();
+    let around = adjutant_memory::around(call.store(), asker(call), &turns).await?;
     let mut parts = Vec::new();
     match &memories[..] {
         [] => {}
@@ -189,7 +194,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     if parts.is_empty() {
         parts.push(l10n::memory::nothing_about(query));
     }
-    let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, zone)).collect();
+    let items: Vec<Value> = found.iter().map(|found| found_item(found, &quotes, &around, zone)).collect();
     let untrusted = found.iter().filter_map(message_of).any(|row| !row.text_taint.is_clean());
     let data = json!({"items": items, "count": items.len()});
     Ok(Output::outside_if(untrusted, parts.join("\n"), data))
@@ -210,12 +215,25 @@ fn message_of(found: &Found) -> Option<&SaidRow> {
 }
 
 /// `- Ada, Fri 3 May 2024, 14:05 (telegram): we moved to Lyon`
-fn message_line(message: &SaidRow, zone: Tz) -> String {
+fn message_line(message: &SaidRow, query: &str, zone: Tz) -> String {
     let at = utc(message.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
-    format!("- {}, {at} ({}): {}", message.name, message.channel, one_line(&message.text, SHOWN))
+    let line = format!("- {}, {at} ({}): {}", message.name, message.channel, one_line(&message.text, SHOWN));
+    // What was asked for may be in the answer alone.
+    match own_answer(message).filter(|answer| adjutant_memory::has_more_words(answer, &message.text, query)) {
+        Some(answer) => l10n::memory::said_and_answered(line, one_line(answer, SHOWN)),
+        None => line,
+    }
 }
 
-fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
+/// The answer to a message. One that was made from outside text isn't repeated as ours.
+fn own_answer(message: &SaidRow) -> Option<&str> {
+    message.answer.as_deref().filter(|answer| !answer.is_empty() && message.taint.is_clean())
+}
+
+/// What was said right before and after messages, by their numbers.
+type Around = HashMap<i64, [Option<SaidRow>; 2]>;
+
+fn found_item(found: &Found, quotes: &Quotes, around: &Around, zone: Tz) -> Value {
     let message = match found {
         Found::Memory(memory) => {
             let mut item = item(memory, quotes, zone);
@@ -230,11 +248,17 @@ fn found_item(found: &Found, quotes: &Quotes, zone: Tz) -> Value {
         "at": utc(message.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
         "channel": message.channel, "place": if !message.shared { "direct" } else { "room" },
     });
-    // An answer that was made from outside text isn't repeated as ours.
-    if let Some(answer) =
-        message.answer.as_deref().filter(|answer| !answer.is_empty() && message.taint.is_clean())
-    {
+    if let Some(answer) = own_answer(message) {
         item["answer"] = one_line(answer, SHOWN).into();
+    }
+    for (name, row) in ["before", "after"].into_iter().zip(around.get(&message.seq).into_iter().flatten()) {
+        // Of others' words, only those that the item's sources name.
+        let is_named = |row: &&SaidRow| {
+            row.text_taint.sources().all(|one| message.text_taint.sources().any(|of| of == one))
+        };
+        if let Some(row) = row.as_ref().filter(is_named) {
+            item[name] = format!("{}: {}", row.name, one_line(&row.text, AROUND)).into();
+        }
     }
     if !message.text_taint.is_clean() {
         item["sources"] = message.text_taint.label().into();

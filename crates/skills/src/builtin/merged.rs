@@ -41,7 +41,10 @@ where
             match error.kind {
                 ErrorKind::NotFound => {}
                 // Not why: servers word that.
-                ErrorKind::Auth => notes.push(l10n::accounts::login_ended(&account.label)),
+                ErrorKind::Auth => {
+                    account.refuse();
+                    notes.push(l10n::accounts::login_ended(&account.label));
+                }
                 _ => notes.push(l10n::accounts::not_reached(&account.label)),
             }
             if accounts.len() > 1 {

@@ -254,17 +254,23 @@ async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
     }
 }
 
+/// Pauses a schedule, or lets it go on; none if its last time is over.
+pub fn switch(row: &ScheduleRow, state: ScheduleState, now: i64, writes: &mut Batch) -> Option<ScheduleRow> {
+    let next_at = rule_of(row)?.after(now)?;
+    let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
+    schedules::drop_run(writes, &row.id);
+    schedules::change(writes, row, &new);
+    Some(new)
+}
+
 async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = by_id(call).await?;
     let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
-    let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
+    let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
+    let Some(new) = switch(&row, state, call.store().now(), writes) else {
         let text = FromStore("schedule", row.id.as_str(), row.text.as_str());
         return Err(SkillError::params(ours!(l10n::schedules::over, text)).into());
     };
-    let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
-    let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
-    schedules::drop_run(writes, &row.id);
-    schedules::change(writes, &row, &new);
     let summary = match resumes {
         true => l10n::schedules::resumed(title(&row), next(&new)),
         false => l10n::schedules::paused(title(&row)),

@@ -14,7 +14,7 @@ use adjutant_memory::vectors::Vectors;
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::{AccountService, ours};
 
-use super::Notes;
+use super::{Notes, Page};
 use crate::accounts::{self, Accounts, Logins, SecretStore};
 use crate::handlers::HttpClient;
 use crate::handlers::mcp::McpServers;
@@ -41,6 +41,8 @@ pub struct Services {
     pub http: HttpClient,
     /// The search engine.
     pub search: Option<SearchConfig>,
+    /// A web that an evaluation makes up; none: the real one.
+    pub pages: Option<Vec<Page>>,
     pub notes: Option<Notes>,
     pub mcp: Arc<McpServers>,
     /// The logins at services.

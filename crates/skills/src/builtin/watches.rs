@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::merged::labelled;
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, short_id, under};
-use crate::accounts::ConnectedAccount;
+use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
 use crate::executor::of_words;
 use crate::{Approved, Failure, Output, SkillError};
@@ -116,8 +116,7 @@ impl BuiltinSkill for WatchSkill {
             Self::Later => later(call, writes).await,
             Self::Done => {
                 let item = item(call).await?;
-                watches::set_item(writes, &item, ItemState::Done, None);
-                Ok(Output::ours(words::done(), json!({"item": item.id})))
+                Ok(Output::ours(take_off(writes, &item), json!({"item": item.id})))
             }
             Self::Event => {
                 let items: Vec<Value> = found(call).await?.iter().filter_map(found_thing).collect();
@@ -192,6 +191,7 @@ pub fn described(row: &WatchRow) -> String {
     let who = |who: &String| who.strip_prefix('@').map_or_else(|| who.clone(), words::anyone_at);
     let quoted = |texts: &[String]| texts.iter().map(words::quoted).reduce(words::either);
     let parts = [
+        (row.source.trigger == WatchTrigger::File).then(|| words::in_folder(&row.source.place)),
         condition.from.iter().map(who).reduce(words::either).map(words::from_whom),
         quoted(&condition.subject).map(words::about_words),
         quoted(&condition.text).map(words::saying_words),
@@ -258,6 +258,7 @@ async fn planned(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
     let place = match trigger {
         WatchTrigger::Mail => INBOX.to_owned(),
         WatchTrigger::Room => room(call).await?,
+        WatchTrigger::File => folder(call).await?,
         _ if account.is_some() => String::new(),
         _ => turn.person.id.to_string(),
     };
@@ -286,6 +287,18 @@ async fn room(call: &CallContext<'_>) -> Result<String, Failure> {
             Ok(room.id.to_string())
         }
         _ => Err(SkillError::params(ours!(words::which_room)).into()),
+    }
+}
+
+/// A folder of the configuration, by its path or its own name; if there is one alone, it needn't be named.
+async fn folder(call: &CallContext<'_>) -> Result<String, Failure> {
+    let name = call.text("place").map(|name| name.trim_end_matches('/'));
+    let is_it =
+        |folder: &&String| name.is_none_or(|name| **folder == name || folder.ends_with(&format!("/{name}")));
+    let named: Vec<&String> = call.ctx.turn.settings.folders.iter().filter(is_it).collect();
+    match named.as_slice() {
+        [folder] if is_owner(call.ctx).await? => Ok((*folder).clone()),
+        _ => Err(SkillError::params(ours!(words::which_folder)).into()),
     }
 }
 
@@ -421,6 +434,12 @@ async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     let until = until.filter(is_to_come).ok_or_else(|| SkillError::params(ours!(words::in_past)))?;
     let summary = put_off(writes, &item, until, call.zone());
     Ok(Output::ours(summary, json!({"item": item.id, "until": When::Time(until).iso()})))
+}
+
+/// Takes something off the list. Returns what to say.
+pub fn take_off(batch: &mut Batch, item: &ItemRow) -> String {
+    watches::set_item(batch, item, ItemState::Done, None);
+    words::done(item.thing.as_ref().map(|thing| thing.noun.as_str()).unwrap_or_default())
 }
 
 /// Tells something again then. Returns what to say.

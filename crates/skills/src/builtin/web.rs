@@ -12,8 +12,9 @@ use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::{FromCall, FromOutside, ours};
 use async_trait::async_trait;
 use regex::Regex;
-use reqwest::header::{CONTENT_TYPE, LOCATION};
-use reqwest::{Response, Url};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode, Url};
+use serde::Deserialize;
 use serde_json::json;
 
 pub(super) use search::check;
@@ -35,6 +36,15 @@ domain! {
 const REDIRECTS: usize = 5;
 /// Where a page names its charset, in bytes from its start.
 const HEAD: usize = 1024;
+
+/// A page of a web that an evaluation makes up.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    pub url: String,
+    pub title: String,
+    pub text: String,
+}
 
 /// What an address leads to.
 #[derive(Debug)]
@@ -78,10 +88,16 @@ impl BuiltinSkill for WebSkill {
                 let engine = call.services.search.as_ref().ok_or_else(missing)?;
                 let limit = if call.arguments["limit"].is_null() { 5 } else { call.limit() };
                 let query = call.text("query").unwrap_or_default();
+                if let Some(pages) = &call.services.pages {
+                    return Ok(search::among(pages, query, limit));
+                }
                 Ok(search::search(engine, query, limit, &call.services.http).await?)
             }
             Self::Fetch => {
                 let url = call.text("url").unwrap_or_default();
+                if let Some(pages) = &call.services.pages {
+                    return Ok(page_of(pages, &address(url)?)?);
+                }
                 match fetch(url, &call.services.http, &[]).await? {
                     Content::Page(output) => Ok(output),
                     Content::Pdf { url, bytes } => pdf(call, &url, &bytes, writes).await,
@@ -160,10 +176,21 @@ async fn content(url: Url, host: &str, response: Response) -> Result<Content, Sk
         return Err(SkillError::params(ours!(l10n::http::file_too_big, FromCall(host), MAX_MEGABYTES)));
     }
     let body = decoded(&bytes, &kind);
-    let mut text = if kind.contains("html") { adjutant_mail::readable(&body).0 } else { body };
+    let text = if kind.contains("html") { adjutant_mail::readable(&body).0 } else { body };
+    Ok(Content::Page(page(&url, text)))
+}
+
+fn page(url: &Url, mut text: String) -> Output {
     shorten(&mut text);
     let data = json!({"url": url.as_str(), "text": text});
-    Ok(Content::Page(Output::new(format!("{url}\n\n{}", text.trim()), data)))
+    Output::new(format!("{url}\n\n{}", text.trim()), data)
+}
+
+/// The page of this address in a web that is made up.
+fn page_of(pages: &[Page], url: &Url) -> Result<Output, SkillError> {
+    let found = pages.iter().find(|page| Url::parse(&page.url).is_ok_and(|at| at == *url));
+    let missing = || failed(StatusCode::NOT_FOUND, &HeaderMap::new(), host(url), "", false);
+    Ok(page(url, found.ok_or_else(missing)?.text.clone()))
 }
 
 /// A page's text in the charset that its headers or its own head name; else in UTF-8, or as old pages are.
@@ -257,6 +284,25 @@ mod tests {
         Mon to Fri
         [Hidden text was left out.]
         ");
+    }
+
+    #[test]
+    fn a_web_that_is_made_up_has_its_pages_alone() {
+        let page = |url: &str, title: &str| Page {
+            url: url.to_owned(),
+            title: title.to_owned(),
+            text: "Trains go every hour.".to_owned(),
+        };
+        let pages = [page("https://a.example", "Timetable"), page("https://b.example/", "Rust")];
+        let read = |url: &str| page_of(&pages, &address(url).unwrap());
+        assert_eq!(
+            read("https://a.example/").unwrap().summary,
+            "https://a.example/\n\nTrains go every hour."
+        );
+        assert_eq!(read("https://c.example/").unwrap_err().kind, ErrorKind::NotFound);
+        let found = search::among(&pages, "the timetable", 5);
+        assert_eq!(found.summary, "1. Timetable\n   https://a.example\n   Trains go every hour.");
+        assert!(!found.ours);
     }
 
     #[tokio::test]

@@ -2,11 +2,12 @@
 
 use adjutant_l10n as l10n;
 use adjutant_store::connected::{self, AccountRow};
-use adjutant_store::questions::QuestionRow;
+use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, Stale, StoreError, asked, executions, outbox};
 use adjutant_turn::journal::{Question, Suspend, below_unshown, fail_point};
 use adjutant_types::{
-    AccountId, AccountService, AccountState, ExecutionStatus, FromConfig, ProviderKind, QuestionKind, ours,
+    AccountId, AccountService, AccountState, ExecutionStatus, FromConfig, ProviderKind, QuestionId,
+    QuestionKind, ours,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ use crate::{ErrorKind, Failure, Handler, Skill, SkillError};
 #[derive(Debug, Serialize, Deserialize)]
 struct LoginWait {
     login: AccountId,
+    /// The question of another call in this turn, which waits for the same; none: it has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    question: Option<QuestionId>,
 }
 
 impl ActiveCall<'_> {
@@ -109,7 +113,7 @@ impl ActiveCall<'_> {
     }
 
     /// Lets a call wait for a new login, if it failed because the old one has ended and its person can be asked. It waits
-    /// once. The question is the news that the login has ended.
+    /// once. The question is the news that the login has ended, and is the same for all calls of the turn.
     pub(super) async fn wait_for_login(&mut self, error: &SkillError) -> Result<Option<CallEnd>, StoreError> {
         let (ctx, turn) = (self.ctx, &self.ctx.turn);
         // Nobody waits for the answer of a schedule, and in a workflow its own rules say what becomes of a failure.
@@ -119,7 +123,11 @@ impl ActiveCall<'_> {
         }
         let Some(account) = self.ended_login().await? else { return Ok(None) };
         let topic = connected::end_topic(&ctx.store, &account.id).await?;
-        let wait = LoginWait { login: account.id.clone() };
+        let _asking = ctx.control.asking.lock().await;
+        let mut open = questions::waiting_for_login(&ctx.store, &account.id).await?;
+        open.retain(|question| question.turn_id == turn.id);
+        let question = open.pop().map(|question| question.id);
+        let wait = LoginWait { login: account.id.clone(), question };
         let json = serde_json::to_string(&wait).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let mut batch = ctx.batch();
         outbox::announce(&mut batch, &topic, ctx.store.now());
@@ -133,17 +141,25 @@ impl ActiveCall<'_> {
         }
         asked::wait(&mut batch, &self.row.id, &json);
         executions::wait(&mut batch, self.call.agent);
-        let _asking = ctx.control.asking.lock().await;
-        let text = l10n::accounts::log_in_again(&account.label);
-        let text = below_unshown(&ctx.store, &turn.id, &mut batch, text).await?;
-        let subject = l10n::accounts::log_in_subject(&account.label);
-        let options = vec![l10n::connect::done(), l10n::connect::skip()];
-        let kind = QuestionKind::Choice { subject, options };
-        ctx.ask(&mut batch, Question { kind, execution: Some(&self.row.id), text, choices: |_| Vec::new() });
+        match &wait.question {
+            Some(question) => questions::expect_open(&mut batch, question),
+            None => {
+                let text = l10n::accounts::log_in_again(&account.label);
+                let text = below_unshown(&ctx.store, &turn.id, &mut batch, text).await?;
+                let subject = l10n::accounts::log_in_subject(&account.label);
+                let options = vec![l10n::connect::done(), l10n::connect::skip()];
+                let kind = QuestionKind::Choice { subject, options };
+                let execution = Some(&self.row.id);
+                ctx.ask(&mut batch, Question { kind, execution, text, choices: |_| Vec::new() });
+            }
+        }
         match self.take_hold(batch).await {
             Ok(()) => {}
-            // The account, or what the call stands for, has just changed.
-            Err(Failure::Skill(_) | Failure::Store(StoreError::Stale(Stale::AccountGone))) => {
+            // The account, the question, or what the call stands for, has just changed.
+            Err(
+                Failure::Skill(_)
+                | Failure::Store(StoreError::Stale(Stale::AccountGone | Stale::QuestionClosed)),
+            ) => {
                 return Ok(None);
             }
             Err(Failure::Store(error)) => return Err(error),
@@ -151,6 +167,15 @@ impl ActiveCall<'_> {
         fail_point("asked");
         ctx.wake_delivery();
         Ok(Some(CallEnd::Suspended(Suspend::ForPerson)))
+    }
+
+    /// Notes that a server refuses the login of the only account that a failed call used, of which nobody was asked.
+    pub(super) fn note_refusal(&self, error: &SkillError) {
+        if let (ErrorKind::Auth, [account], false) =
+            (error.kind, self.used_accounts().as_slice(), self.has_waited)
+        {
+            account.refuse();
+        }
     }
 
     /// The person's own account whose login has ended: the one that the call changes something with, or the first that it
@@ -169,6 +194,23 @@ impl ActiveCall<'_> {
         }))
     }
 
+    /// What a call waits for whose account needs a new login.
+    async fn login_wait(&self) -> Result<Option<LoginWait>, StoreError> {
+        let stored = asked::of(&self.ctx.store, &self.row.id).await?;
+        Ok(stored.and_then(|stored| serde_json::from_str(&stored).ok()))
+    }
+
+    /// The question that the call waits for: its own newest, or that of another call about a new login. A question of its own
+    /// that comes after that one is asked before its work begins, so there is no basis yet.
+    pub(super) async fn awaited_question(&self) -> Result<Option<QuestionRow>, StoreError> {
+        let store = &self.ctx.store;
+        let own = questions::of_execution(store, &self.ctx.turn.id, &self.row.id).await?;
+        let Some(shared) = self.login_wait().await?.and_then(|wait| wait.question) else { return Ok(own) };
+        let shared = questions::by_id(store, &shared).await?;
+        let seq = |question: &Option<QuestionRow>| question.as_ref().map(|question| question.seq);
+        Ok(if self.row.basis.is_some() || seq(&shared) > seq(&own) { shared } else { own })
+    }
+
     /// The account that a call waits for; none if it waits for something else.
     pub(super) async fn awaited_login(
         &self,
@@ -179,9 +221,7 @@ impl ActiveCall<'_> {
         if !is_login || !matches!(skill.handler, Handler::Builtin(_)) {
             return Ok(None);
         }
-        let stored = asked::of(&self.ctx.store, &self.row.id).await?;
-        let wait = stored.and_then(|stored| serde_json::from_str::<LoginWait>(&stored).ok());
-        Ok(wait.map(|wait| wait.login))
+        Ok(self.login_wait().await?.map(|wait| wait.login))
     }
 
     /// Goes on with a call after its person has logged in again, or doesn't want to.

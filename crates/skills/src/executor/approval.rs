@@ -75,10 +75,9 @@ impl ActiveCall<'_> {
     /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
     pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
         let ctx = self.ctx;
-        let question = questions::of_execution(&ctx.store, &ctx.turn.id, &self.row.id).await?;
         let missing =
             || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
-        let question = question.ok_or_else(missing)?;
+        let question = self.awaited_question().await?.ok_or_else(missing)?;
         if question.state == QuestionState::Pending {
             return Ok(CallEnd::Suspended(Suspend::ForPerson));
         }

@@ -32,7 +32,7 @@ impl HttpClient {
     }
 
     /// The client for this URL: one that refuses private networks, unless the host is allowed.
-    pub(crate) fn for_url(&self, url: &Url, allow_hosts: &[String]) -> Result<&Client, SkillError> {
+    pub fn for_url(&self, url: &Url, allow_hosts: &[String]) -> Result<&Client, SkillError> {
         let host = host(url);
         let allowed = allow_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         if !allowed && host.parse::<IpAddr>().is_ok_and(|address| !is_public(address)) {

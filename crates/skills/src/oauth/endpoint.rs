@@ -137,8 +137,9 @@ async fn ask_near(
     let status = response.status();
     let (text, _) = read(response).await.map_err(|error| lost(&error, &host, false))?;
     if status.is_success() {
+        // Whoever ends a token need not say anything (RFC 7009 §2.2).
+        let reply = if text.trim().is_empty() { Ok(Reply::default()) } else { serde_json::from_str(&text) };
         // The text may hold tokens, so it isn't shown.
-        let reply = serde_json::from_str(&text);
         return reply
             .map(EndpointResponse::Success)
             .map_err(|_| SkillError::tool(ours!(logins::answer_without_token, FromConfig(&host))));

@@ -164,7 +164,7 @@ async fn a_login_that_the_service_has_ended_says_what_to_do() {
     world.test.clock.advance(Duration::from_hours(2));
     let error = world.token().await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth);
-    insta::assert_snapshot!(error, @"the service of [oauth.google] doesn't accept my login any more (invalid_grant: Token has been expired or revoked.). An owner can log in again with `adjutant oauth login google`");
+    insta::assert_snapshot!(error, @"the service of [oauth.google] doesn't accept my login anymore (invalid_grant: Token has been expired or revoked.). An owner can log in again with `adjutant oauth login google`");
     let given = world.cloud.state().logins.given.clone();
     assert!(!given.iter().any(|token| error.message.whole().contains(token.as_str())));
     world.is_logged_in().await;

@@ -179,6 +179,16 @@ pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse
     store.all(SQL, &[from.into(), to.into()]).await
 }
 
+/// The model calls of the orchestrator from `from` until before `to`: their number, tokens and cost.
+pub async fn of_orchestrator(store: &Store, from: i64, to: i64) -> Result<(i64, i64, f64), StoreError> {
+    const SQL: &str = "SELECT count(*) AS calls, \
+        CAST(coalesce(sum(k.prompt_tokens + k.completion_tokens), 0) AS BIGINT) AS tokens, \
+        CAST(coalesce(sum(k.cost_usd), 0) AS DOUBLE PRECISION) AS cost_usd \
+        FROM calls k JOIN executions e ON e.id = k.execution_id \
+        WHERE e.kind = 'orchestrator' AND k.model <> 'none' AND k.started_at >= $1 AND k.started_at < $2";
+    Ok(store.first(SQL, &[from.into(), to.into()]).await?.unwrap_or_default())
+}
+
 /// The mean cost of a person's turns since then, in US dollars; none where no call has a price.
 pub async fn mean_turn_cost(store: &Store, person: &PersonId, since: i64) -> Result<Option<f64>, StoreError> {
     const SQL: &str = "SELECT count(DISTINCT e.turn_id) AS turns, \

@@ -144,6 +144,24 @@ impl Backend {
         }
     }
 
+    /// Our migrations, in order: version, name, and whether what an older version reads stays as it was.
+    pub fn known_migrations(&self) -> Vec<(i64, String, bool)> {
+        let known = match self {
+            Self::Embedded { .. } => &SQLITE,
+            Self::Server { .. } => &POSTGRES,
+        };
+        // The statements of triggers are indented.
+        let changes = |line: &str| {
+            ["UPDATE ", "DELETE ", "DROP "].iter().any(|word| line.starts_with(word))
+                || line.contains(" RENAME ")
+        };
+        let only_adds = |sql: &str| !sql.lines().any(changes);
+        known
+            .iter()
+            .map(|one| (one.version, one.description.to_string(), only_adds(one.sql.as_str())))
+            .collect()
+    }
+
     /// The database's own integrity check: one text per problem, or `ok`.
     pub(crate) fn integrity_sql(&self) -> Option<&'static str> {
         match self {

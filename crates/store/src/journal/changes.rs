@@ -1,4 +1,5 @@
-//! The changes of the journal, in order: for pages that are open. Triggers write it, while anybody is signed in.
+//! The changes of the journal, in order: for pages that are open. Triggers write it, while anybody is signed in; what a
+//! person changes on the page itself is added by hand.
 
 use adjutant_types::{PersonId, TurnId};
 use sqlx::FromRow;
@@ -17,11 +18,17 @@ pub struct ChangeRow {
     /// Whose work it is; empty for nobody's.
     pub person_id: PersonId,
     pub turn_id: Option<TurnId>,
-    /// `turn`, `execution`, `question`, `message` or `arrival`.
+    /// `turn`, `execution`, `question`, `message`, `arrival` or, changed on the page, `thing`.
     pub kind: String,
     pub id: String,
     /// Its status now.
     pub status: String,
+}
+
+/// Tells a person's pages that one of their things has changed.
+pub fn of_thing(batch: &mut Batch, person: &PersonId, thing: &str) {
+    let sql = "INSERT INTO changes (person_id, kind, id, status) VALUES ($1, 'thing', $2, '')";
+    batch.run(sql, [person.into(), thing.into()]);
 }
 
 /// The position of the latest change.

@@ -19,6 +19,9 @@ pub struct SaidRow {
     /// The author's name.
     pub name: String,
     pub channel: String,
+    /// Whether others read there.
+    #[sqlx(try_from = "Flag")]
+    pub shared: bool,
     /// When it arrived.
     pub received_at: i64,
 }
@@ -37,6 +40,9 @@ pub struct ReplyRow {
     /// Whether it was delivered.
     pub state: OutboxState,
     pub channel: String,
+    /// Whether others read there.
+    #[sqlx(try_from = "Flag")]
+    pub shared: bool,
     /// When it was written.
     pub created_at: i64,
     /// Its question is open, or it has none.
@@ -57,19 +63,21 @@ macro_rules! of_person {
     };
 }
 
-/// A person's turns before a number, the newest first; each with its number and when it began.
+/// A person's turns before a number, on this channel if one is named, the newest first; each with its number and when it
+/// began.
 pub async fn turns(
     store: &Store,
     person: &PersonId,
-    before: i64,
+    (before, channel): (i64, &str),
     limit: i64,
 ) -> Result<Vec<(i64, TurnId, i64)>, StoreError> {
     const SQL: &str = concat!(
         "SELECT t.seq, t.id, t.started_at FROM turns t WHERE t.seq < $2 AND ",
         of_person!(),
-        " ORDER BY t.seq DESC LIMIT $3 + 0"
+        " AND ($4 = '' OR t.conversation_id IN (SELECT o.id FROM conversations o WHERE o.channel = $4)) \
+         ORDER BY t.seq DESC LIMIT $3 + 0"
     );
-    store.all(SQL, &[person.into(), before.into(), limit.into()]).await
+    store.all(SQL, &[person.into(), before.into(), limit.into(), channel.into()]).await
 }
 
 /// A person's turns that haven't ended, the newest first.
@@ -140,7 +148,7 @@ pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<Tu
 macro_rules! inbox_sql {
     ($rest:literal) => {
         concat!(
-            "SELECT i.id, i.kind, i.text, p.name, c.channel, i.received_at FROM inbox i \
+            "SELECT i.id, i.kind, i.text, p.name, c.channel, c.shared, i.received_at FROM inbox i \
              JOIN people p ON p.id = i.person_id JOIN conversations c ON c.id = i.conversation_id ",
             $rest
         )
@@ -150,7 +158,8 @@ macro_rules! inbox_sql {
 macro_rules! reply {
     ($rest:literal) => {
         concat!(
-            "SELECT o.id, o.text, o.choices, o.file, o.state, c.channel, o.created_at, CAST(CASE WHEN EXISTS \
+            "SELECT o.id, o.text, o.choices, o.file, o.state, c.channel, c.shared, o.created_at, \
+             CAST(CASE WHEN EXISTS \
              (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id) \
              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = o.turn_id AND q.outbox_id = o.id \
              AND q.state = 'pending') THEN 0 ELSE 1 END AS BIGINT) AS is_open, \
@@ -177,17 +186,17 @@ pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>, S
 pub async fn said_alone(
     store: &Store,
     person: &PersonId,
-    from: i64,
-    to: i64,
+    (from, to, channel): (i64, i64, &str),
     limit: i64,
 ) -> Result<Vec<SaidRow>, StoreError> {
     store
         .all(
             inbox_sql!(
                 "WHERE i.turn_id IS NULL AND i.held = 0 AND i.kind <> 'press' AND i.person_id = $1 \
-                 AND i.received_at >= $2 AND i.received_at < $3 ORDER BY i.id DESC LIMIT $4 + 0"
+                 AND i.received_at >= $2 AND i.received_at < $3 AND ($5 = '' OR c.channel = $5) \
+                 ORDER BY i.id DESC LIMIT $4 + 0"
             ),
-            &[person.into(), from.into(), to.into(), limit.into()],
+            &[person.into(), from.into(), to.into(), limit.into(), channel.into()],
         )
         .await
 }
@@ -196,17 +205,17 @@ pub async fn said_alone(
 pub async fn replies_alone(
     store: &Store,
     person: &PersonId,
-    from: i64,
-    to: i64,
+    (from, to, channel): (i64, i64, &str),
     limit: i64,
 ) -> Result<Vec<ReplyRow>, StoreError> {
     store
         .all(
             reply!(
                 "WHERE o.turn_id IS NULL AND c.person_id = $1 AND c.shared = 0 \
-                 AND o.created_at >= $2 AND o.created_at < $3 ORDER BY o.seq DESC LIMIT $4 + 0"
+                 AND o.created_at >= $2 AND o.created_at < $3 AND ($5 = '' OR c.channel = $5) \
+                 ORDER BY o.seq DESC LIMIT $4 + 0"
             ),
-            &[person.into(), from.into(), to.into(), limit.into()],
+            &[person.into(), from.into(), to.into(), limit.into(), channel.into()],
         )
         .await
 }
@@ -262,6 +271,14 @@ pub async fn count_open_questions(store: &Store, person: &PersonId) -> Result<i6
     let sql = "SELECT count(DISTINCT outbox_id) FROM questions \
                WHERE state = 'pending' AND person_id = $1 AND outbox_id <> ''";
     store.count(sql, &[person.into()]).await
+}
+
+/// A person's open questions whether to go on beyond a day's budget, the oldest first.
+pub async fn budget_questions(store: &Store, person: &PersonId) -> Result<Vec<QuestionId>, StoreError> {
+    let sql = "SELECT id FROM questions WHERE state = 'pending' AND person_id = $1 AND kind = 'continue' \
+               AND detail = 'budget' AND outbox_id <> '' ORDER BY seq LIMIT 1000";
+    let rows: Vec<(QuestionId,)> = store.all(sql, &[person.into()]).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// A message of ours.

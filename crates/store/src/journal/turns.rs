@@ -222,10 +222,11 @@ pub fn sleep(batch: &mut Batch, turn: &TurnId) {
 pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
     batch.run(
         "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
+           AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
           WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
-           AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
+           AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))",
         [(&turn.id).into(), turn.budget_from.into()],
     );
 }

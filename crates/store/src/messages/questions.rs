@@ -253,6 +253,15 @@ pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId
     );
 }
 
+/// The batch fails if a question has been closed.
+pub fn expect_open(batch: &mut Batch, id: &QuestionId) {
+    batch.must(
+        Stale::QuestionClosed,
+        "UPDATE questions SET state = state WHERE id = $1 AND state = 'pending'",
+        [id.into()],
+    );
+}
+
 /// Expires a question; `answer` is the default, if there is one.
 pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
     batch.must(

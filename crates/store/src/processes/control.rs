@@ -156,10 +156,11 @@ pub async fn signals(
         .all(
             "SELECT id, coalesce(ending, '') FROM turns \
              WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
-             (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+             (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
+               AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
               WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
-               AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
+               AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))",
             &[instance.into()],
         )
         .await?;

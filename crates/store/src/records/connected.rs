@@ -156,10 +156,22 @@ pub async fn any(store: &Store) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM (SELECT 1 FROM connected_accounts LIMIT 1) found", &[]).await? > 0)
 }
 
+/// Whether a person means this label: nobody minds its case.
+pub fn is_label(label: &str, name: &str) -> bool {
+    label.to_lowercase() == name.to_lowercase()
+}
+
+/// Whether another account of an account's person is called so.
+pub fn is_label_taken(all: &[AccountRow], account: &AccountRow, label: &str) -> bool {
+    let mut others = all.iter().filter(|one| one.person_id == account.person_id && one.id != account.id);
+    others.any(|other| is_label(&other.label, label))
+}
+
 /// This label, or with a number if it is taken.
 pub fn free_label(wanted: &str, taken: &[String]) -> String {
     let numbered = (2..).map(|number: u32| format!("{wanted} {number}"));
-    once(wanted.to_owned()).chain(numbered).find(|label| !taken.contains(label)).unwrap_or_default()
+    let is_free = |label: &String| !taken.iter().any(|one| is_label(one, label));
+    once(wanted.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
 /// Adds an account. Its secret belongs in the same batch. The batch fails if the person has another one with its label.
@@ -306,7 +318,7 @@ pub(super) async fn join(
     let theirs: Vec<(AccountId, String)> = store.all(LABELS, &[joining.into()]).await?;
     let mut taken: Vec<String> = own.iter().chain(&theirs).map(|(_, label)| label.clone()).collect();
     for (id, label) in &theirs {
-        if own.iter().any(|(_, other)| other == label) {
+        if own.iter().any(|(_, other)| is_label(other, label)) {
             let free = free_label(label, &taken);
             batch.run("UPDATE connected_accounts SET label = $1 WHERE id = $2", [(&free).into(), id.into()]);
             taken.push(free);

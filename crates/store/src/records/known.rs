@@ -68,7 +68,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 38] = [
+const TABLES: [PersonTable; 41] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -130,6 +130,13 @@ const TABLES: [PersonTable; 38] = [
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
     table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
+    table!("pushes", "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"),
+    table!(
+        "push_subscriptions",
+        "session_id, wants_news, created_at",
+        "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)",
+        "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"
+    ),
     table!(
         "web_sessions",
         "id, browser, created_at, seen_at, expires_at",
@@ -149,6 +156,7 @@ const TABLES: [PersonTable; 38] = [
         "person_id = $1",
         "person_id = $1"
     ),
+    table!("settings_changes", "person_id = $1"),
     table!("changes", "person_id = $1"),
     table!("allowed", of_account!("allowed")),
     table!("pairings", of_account!("pairings")),
@@ -259,6 +267,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
             "UPDATE watches SET person_id = $1 WHERE person_id = $2",
             "UPDATE watch_items SET person_id = $1 WHERE person_id = $2",
             "UPDATE attachments SET person_id = $1 WHERE person_id = $2",
+            "UPDATE settings_changes SET person_id = $1 WHERE person_id = $2",
         ] {
             batch.run(sql, [person.into(), (&linked).into()]);
         }

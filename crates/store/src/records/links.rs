@@ -62,6 +62,7 @@ pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool,
         "UPDATE watches SET person_id = $1, version = version + 1, \
          source = replace(source, '\"' || $2 || '\"', '\"' || $1 || '\"') WHERE person_id = $2",
         "UPDATE watch_items SET person_id = $1 WHERE person_id = $2",
+        "UPDATE settings_changes SET person_id = $1 WHERE person_id = $2",
     ] {
         batch.run(sql, [(&person).into(), joining.into()]);
     }

@@ -1,6 +1,6 @@
 //! The rules of rooms: when we answer there, with which skills, and whom.
 
-use adjutant_types::RoomAnswers;
+use adjutant_types::{ConversationId, RoomAnswers};
 use serde_json::json;
 
 use crate::{Batch, Store, StoreError};
@@ -49,6 +49,15 @@ pub async fn of(store: &Store, channel: &str, place: &str) -> Result<RoomRule, S
         skills: skills.as_deref().map(names),
         people: people.as_deref().map(names),
     }))
+}
+
+/// The rooms that we have conversations in, the latest first: one of these, the channel, and the room.
+pub async fn rooms(store: &Store, limit: i64) -> Result<Vec<(ConversationId, String, String)>, StoreError> {
+    // The ids of threads are digits, some with a dot.
+    const FIND: &str = "SELECT min(id) AS id, channel, \
+         CASE WHEN place LIKE '%/%' THEN rtrim(rtrim(place, '0123456789.'), '/') ELSE place END AS room \
+         FROM conversations WHERE shared = 1 GROUP BY 2, 3 ORDER BY max(created_at) DESC, 2, 3 LIMIT $1 + 0";
+    store.all(FIND, &[limit.into()]).await
 }
 
 /// What can't be read allows nothing.

@@ -27,7 +27,11 @@ pub enum Source {
         tags: String,
     },
     Turn {
+        /// Who wrote it, where others read there.
+        speaker: String,
         answer: String,
+        /// The names of its files, and how their texts begin.
+        files: String,
         /// Whether others read there.
         is_shared: bool,
         /// Whether it saved, found or deleted memories.
@@ -105,7 +109,9 @@ impl<'r> FromRow<'r, AnyRow> for Document {
         let source = match row.try_get::<Option<String>, _>("scope")? {
             Some(scope) => Source::Memory { scope, tags: row.try_get("more")? },
             None => Source::Turn {
+                speaker: row.try_get("speaker")?,
                 answer: row.try_get("more")?,
+                files: row.try_get("files")?,
                 is_shared: row.try_get::<Flag, _>("shared")?.into(),
                 is_about_memory: row.try_get::<Flag, _>("about_memory")?.into(),
             },
@@ -144,6 +150,9 @@ pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>,
              CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id AND \
               k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') \
               THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
+             CASE WHEN c.shared = 0 THEN '' ELSE coalesce(p.name, '') END AS speaker, \
+             coalesce((SELECT string_agg(a.name || ' ' || substr(coalesce(a.content, ''), 1, 1000), ' ') \
+              FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id), '') AS files, \
              CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND \
               e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
              FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
@@ -376,6 +385,8 @@ pub fn recalled(seqs: &[i64], now: i64) -> Batch {
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SaidRow {
+    /// Its number.
+    pub seq: i64,
     pub id: TurnId,
     /// Where.
     pub conversation_id: ConversationId,
@@ -397,14 +408,14 @@ pub struct SaidRow {
     pub started_at: i64,
 }
 
-/// Of these turns, those that a person may see here, with their numbers: where nobody else reads, all they said and what
-/// was said to them alone; in a room, what was said there.
+/// Of these turns, those that a person may see here: where nobody else reads, all they said and what was said to them
+/// alone; in a room, what was said there.
 pub async fn said(
     store: &Store,
     person: &PersonId,
     here: &Conversation,
     seqs: &[i64],
-) -> Result<Vec<(i64, SaidRow)>, StoreError> {
+) -> Result<Vec<SaidRow>, StoreError> {
     let sql = of_seqs!(
         "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.person_id, t.text, \
          t.text_taint, t.answer, t.taint, t.started_at FROM turns t \
@@ -412,28 +423,16 @@ pub async fn said(
         "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
          AND ((c.shared = 0 AND c.person_id = $65 AND $66 = 0) OR (t.person_id = $65 AND $66 = 0) OR ($66 = 1 AND c.id = $67))"
     );
-    let mut all = Vec::new();
+    let mut all: Vec<SaidRow> = Vec::new();
     for chunk in seqs.chunks(READ) {
         let mut arguments = arguments(chunk);
         arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
-        all.extend(store.all::<Numbered<SaidRow>>(sql, &arguments).await?);
+        all.extend(store.all::<SaidRow>(sql, &arguments).await?);
     }
-    let numbered = |Numbered(seq, mut row): Numbered<SaidRow>| {
-        if row.shared && row.person_id != *person {
-            let taint = Taint::said_by(&row.name);
-            row.text_taint.add(&taint);
-            row.taint.add(&taint);
-        }
-        (seq, row)
-    };
-    Ok(all.into_iter().map(numbered).collect())
-}
-
-/// A row with its number.
-struct Numbered<T>(i64, T);
-
-impl<'r, T: FromRow<'r, AnyRow>> FromRow<'r, AnyRow> for Numbered<T> {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self(row.try_get("seq")?, T::from_row(row)?))
+    for row in all.iter_mut().filter(|row| row.shared && row.person_id != *person) {
+        let taint = Taint::said_by(&row.name);
+        row.text_taint.add(&taint);
+        row.taint.add(&taint);
     }
+    Ok(all)
 }

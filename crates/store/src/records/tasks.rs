@@ -125,16 +125,27 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Opti
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
-/// A person's open tasks that became due after one time and up to another.
+/// A person's open tasks that became due up to a time: the first 200 behind a due time and the task of that time that was read
+/// last.
 pub async fn due_between(
     store: &Store,
     person: &PersonId,
-    (after, until): (i64, i64),
+    (after, last): (i64, &TaskId),
+    until: i64,
 ) -> Result<Vec<TaskRow>, StoreError> {
     let sql = select!(
-        "WHERE person_id = $1 AND state = 'open' AND due_at > $2 AND due_at <= $3 ORDER BY due_at, seq LIMIT 200"
+        "WHERE person_id = $1 AND state = 'open' AND (due_at, id) > ($2, $3) AND due_at <= $4 \
+         ORDER BY due_at, id LIMIT 200"
     );
-    store.all(sql, &[person.into(), after.into(), until.into()]).await
+    store.all(sql, &[person.into(), after.into(), last.into(), until.into()]).await
+}
+
+/// What a person has done since a time, the last first.
+pub async fn done_since(store: &Store, person: &PersonId, since: i64) -> Result<Vec<TaskRow>, StoreError> {
+    let sql = select!(
+        "WHERE person_id = $1 AND state = 'done' AND completed_at >= $2 ORDER BY completed_at DESC, seq DESC LIMIT 20"
+    );
+    store.all(sql, &[person.into(), since.into()]).await
 }
 
 /// A person's tasks in this state, or all of them, the most urgent first.

@@ -214,6 +214,15 @@ pub async fn active_on(store: &Store, source: &WatchSource) -> Result<Vec<WatchR
     store.all(sql, &[text_of(source).into()]).await
 }
 
+/// The active watches that end by themselves and have nothing more to tell now.
+pub async fn ending(store: &Store) -> Result<Vec<WatchRow>, StoreError> {
+    let sql = select!(
+        "WHERE state = 'active' AND running IS NULL AND bounds NOT LIKE '%\"until\":null%' AND id NOT IN \
+         (SELECT watch_id FROM watch_items WHERE state = 'new' AND watch_id IS NOT NULL)"
+    );
+    store.all(sql, &[]).await
+}
+
 /// What active watches read.
 pub async fn sources(store: &Store) -> Result<Vec<WatchSource>, StoreError> {
     let rows: Vec<(WatchSource,)> =

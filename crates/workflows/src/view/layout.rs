@@ -23,7 +23,7 @@ pub struct Placed {
     pub y: usize,
     pub width: usize,
     pub height: usize,
-    /// Its lines; the first one names the step.
+    /// Its lines in full; the first one names the step.
     pub texts: Vec<String>,
 }
 
@@ -72,14 +72,15 @@ impl Layout {
             Some(arrow(from, to, edge.label.as_deref()))
         });
         let arrows = arrows.collect();
-        Self { width, height: y, boxes: boxes.into_iter().flatten().collect(), arrows }
+        // No arrow leaves the last boxes.
+        let height = y.saturating_sub(GAP / 2 + 16);
+        Self { width, height, boxes: boxes.into_iter().flatten().collect(), arrows }
     }
 }
 
 fn placed(node: &Node, x: usize, y: usize, more: usize) -> Placed {
     let lines = node.lines_without_branches();
     let texts = [format!("{} {}", node.kind.mark(), node.id), node.title.clone()];
-    let fitted = |text: &String| if text.width() > COLUMNS { cut(text, COLUMNS) } else { text.clone() };
     Placed {
         id: node.id.clone(),
         kind: node.kind,
@@ -87,8 +88,13 @@ fn placed(node: &Node, x: usize, y: usize, more: usize) -> Placed {
         y,
         width: WIDTH,
         height: LINE * (2 + lines.len() + more) + 14,
-        texts: texts.iter().chain(lines).map(fitted).collect(),
+        texts: texts.iter().chain(lines).cloned().collect(),
     }
+}
+
+/// A line as it fits into a box.
+pub fn fitted(text: &str) -> String {
+    if text.width() > COLUMNS { cut(text, COLUMNS) } else { text.to_owned() }
 }
 
 fn arrow(from: &Placed, to: &Placed, label: Option<&str>) -> Arrow {

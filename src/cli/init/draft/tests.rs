@@ -114,7 +114,7 @@ fn a_file_that_can_not_be_filled_in_is_told_with_its_faults() {
 
 #[test]
 fn one_part_is_read_without_the_faults_of_the_others() {
-    let [_, (faulty, _), (right, _)] = Kind::BOTS;
+    let [(right, _), _, (faulty, _)] = Kind::BOTS;
     let text = format!(
         "nonsense = 1\n[limits]\nturn_timeout = 1\n[channels.{right}]\ntoken = \"1:a\"\n[channels.{faulty}]\n"
     );

@@ -173,6 +173,7 @@ impl State {
         let item = self.read(&mime, "folder-inbox");
         let id = text(&item, "id").to_owned();
         self.mailbox(to).mails.push(Mail { item, mime, files: Vec::new() });
+        self.tell(to, None);
         id
     }
 

@@ -7,6 +7,8 @@
 //! - While it is open, its message can't be edited (<https://docs.slack.dev/reference/methods/chat.update>) or, as was
 //!   measured, deleted (`cant_delete_message`). Slack closes it after some minutes:
 //!   <https://github.com/slackapi/python-slack-sdk/issues/1859>
+//! - It takes text or chunks, whichever it began with: <https://docs.slack.dev/reference/methods/chat.appendStream>. A
+//!   later card takes the place of one with the same id.
 //! - 20, 100 and 20 calls a minute: <https://docs.slack.dev/apis/web-api/rate-limits>
 
 use std::time::{Duration, Instant};
@@ -23,10 +25,18 @@ const METHODS: [(&str, usize, &[&str]); 3] = [
     (
         "chat.startStream",
         20,
-        &["channel", "thread_ts", "markdown_text", "recipient_user_id", "recipient_team_id"],
+        &[
+            "channel",
+            "thread_ts",
+            "markdown_text",
+            "chunks",
+            "task_display_mode",
+            "recipient_user_id",
+            "recipient_team_id",
+        ],
     ),
-    ("chat.appendStream", 100, &["channel", "ts", "markdown_text"]),
-    ("chat.stopStream", 20, &["channel", "ts", "markdown_text", "blocks", "metadata"]),
+    ("chat.appendStream", 100, &["channel", "ts", "markdown_text", "chunks"]),
+    ("chat.stopStream", 20, &["channel", "ts", "markdown_text", "chunks", "blocks", "metadata"]),
 ];
 
 const STATE: &str = "streaming_state";
@@ -69,9 +79,10 @@ pub(super) fn is_open(world: &World, channel: &str, ts: &str) -> bool {
 
 pub(super) fn start(world: &mut World, channel: &str, arguments: &Value) -> Value {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
-    if let Err(error) = check(world, "chat.startStream", arguments, text("markdown_text")) {
-        return failed(error);
-    }
+    let mut fields = match written(world, "chat.startStream", &Value::Null, arguments) {
+        Ok(fields) => fields,
+        Err(error) => return failed(error),
+    };
     if world.find(channel, text("thread_ts")).is_none() {
         return failed("invalid_thread_ts");
     }
@@ -89,7 +100,7 @@ pub(super) fn start(world: &mut World, channel: &str, arguments: &Value) -> Valu
         }
     }
     let place = format!("{channel}/{}", text("thread_ts"));
-    let fields = json!({"text": text("markdown_text"), STATE: OPEN, "bot_id": "B0BOT"});
+    (fields[STATE], fields["bot_id"]) = (json!(OPEN), json!("B0BOT"));
     let ts = world.post(&place, BOT, &fields);
     world.said += 1;
     json!({"ok": true, "channel": channel, "ts": ts})
@@ -105,20 +116,68 @@ pub(super) fn stop(world: &mut World, channel: &str, arguments: &Value) -> Value
 
 fn change(world: &mut World, method: &str, channel: &str, arguments: &Value, state: &str) -> Value {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
-    let (ts, more) = (text("ts"), text("markdown_text"));
-    let Some(message) = world.find(channel, ts) else { return failed("message_not_found") };
+    let ts = text("ts");
+    let Some(message) = world.find(channel, ts).cloned() else { return failed("message_not_found") };
     if message[STATE] != OPEN {
         return failed("message_not_in_streaming_state");
     }
-    if method == "chat.appendStream" && more.is_empty() {
+    if method == "chat.appendStream" && text("markdown_text").is_empty() && arguments["chunks"].is_null() {
         return failed("no_text");
     }
-    let whole = format!("{}{more}", message["text"].as_str().unwrap_or_default());
-    if let Err(error) = check(world, method, arguments, &whole) {
-        return failed(error);
-    }
-    world.edit(channel, ts, &json!({"text": whole, STATE: state}));
+    let mut fields = match written(world, method, &message, arguments) {
+        Ok(fields) => fields,
+        Err(error) => return failed(error),
+    };
+    fields[STATE] = json!(state);
+    world.edit(channel, ts, &fields);
     json!({"ok": true, "channel": channel, "ts": ts})
+}
+
+/// A message's text, and its cards by their ids, after what is written now.
+fn written(
+    world: &mut World,
+    method: &str,
+    message: &Value,
+    arguments: &Value,
+) -> Result<Value, &'static str> {
+    let before = message["text"].as_str().unwrap_or_default();
+    let more = arguments["markdown_text"].as_str().unwrap_or_default();
+    let has_cards = message["cards"].is_object();
+    let Some(chunks) = arguments["chunks"].as_array() else {
+        if has_cards && !more.is_empty() {
+            return Err("streaming_mode_mismatch");
+        }
+        let whole = format!("{before}{more}");
+        check(world, method, arguments, &whole)?;
+        return Ok(json!({"text": whole}));
+    };
+    if !more.is_empty() || (message.is_object() && !has_cards) {
+        return Err("streaming_mode_mismatch");
+    }
+    if method == "chat.startStream"
+        && !["timeline", "plan"].iter().any(|mode| arguments["task_display_mode"] == *mode)
+    {
+        return Err("invalid_arguments");
+    }
+    let mut cards = message["cards"].as_object().cloned().unwrap_or_default();
+    for chunk in chunks {
+        let [title, id, status] =
+            ["title", "id", "status"].map(|key| chunk[key].as_str().unwrap_or_default());
+        let is_status = ["pending", "in_progress", "complete", "error"].contains(&status);
+        let shown = match chunk["type"].as_str() {
+            Some("plan_update") => title.to_owned(),
+            Some("task_update") if is_status && !id.is_empty() => format!("{status}: {title}"),
+            _ => return Err("invalid_chunks"),
+        };
+        if title.is_empty() || title.chars().count() > 256 {
+            return Err("invalid_chunks");
+        }
+        cards.insert(id.to_owned(), json!(shown));
+    }
+    let lines: Vec<&str> = cards.values().filter_map(Value::as_str).collect();
+    let whole = lines.join("\n");
+    check(world, method, arguments, &whole)?;
+    Ok(json!({"text": whole, "cards": cards}))
 }
 
 /// Refuses what Slack refuses; what it would fetch or notify somebody of is a fault.

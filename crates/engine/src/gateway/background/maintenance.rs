@@ -100,6 +100,20 @@ impl Maintenance {
         }
     }
 
+    /// Tells what watches find in this process as soon as they do, until it is stopped. What is missed here, or found
+    /// elsewhere, the next maintenance tells.
+    pub async fn tell_found(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(self.conversations.found.notified()).await.is_some() {
+            for (channel, chat) in self.received_channels() {
+                let (chat, mut woken) = (chat.as_deref().unwrap_or_default(), Vec::new());
+                if let Err(error) = self.scheduler.tell_due(channel, chat, &mut woken).await {
+                    tracing::error!(%error, "telling what was found failed; retrying");
+                }
+                self.wake(&woken);
+            }
+        }
+    }
+
     /// Passes signals from other processes on to the turns running here, until it is stopped.
     pub async fn listen(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(SIGNAL_INTERVAL)).await.is_some() {

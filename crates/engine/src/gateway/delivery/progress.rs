@@ -279,7 +279,10 @@ impl TurnDisplay {
                 let (turn, address) = (progress.turn.as_str(), &progress.address);
                 self.port.show_draft(&AnswerDraft { turn, event, address, receipt, text: &text }).await
             }
-            false => self.port.show_progress(event, &progress.address, receipt, &text).await,
+            false => match self.port.show_agents(event, receipt, progress).await {
+                Some(shown) => shown,
+                None => self.port.show_progress(event, &progress.address, receipt, &text).await,
+            },
         };
         match shown {
             Delivery::Sent(receipt) => {

@@ -224,9 +224,9 @@ impl Mailbox {
                     Finding::error(format!("{section}: {error}"), fix)
                 }
             };
-        let mut found = vec![finding("smtp", "mails can be sent", self.smtp.check().await)];
+        let mut found = vec![finding("smtp", "email can be sent", self.smtp.check().await)];
         found.push(match &self.imap {
-            Some(imap) => finding("imap", "mails can be read", imap.check().await),
+            Some(imap) => finding("imap", "email can be read", imap.check().await),
             None => Finding::warning(
                 "there is no [mail.imap], so mails can't be read and sent ones aren't kept in Sent",
                 "add [mail.imap] if that isn't intended",

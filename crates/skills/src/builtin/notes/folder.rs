@@ -92,6 +92,28 @@ impl Notes {
         Ok(self.paths("")?.len())
     }
 
+    /// The path of every note, sorted.
+    pub fn list(&self) -> Result<Vec<String>, SkillError> {
+        Ok(self.paths("")?.iter().map(ToString::to_string).collect())
+    }
+
+    /// A note's text and its version.
+    pub fn open(&self, path: &str) -> Result<(String, String), SkillError> {
+        self.get(&NotePath::read(path)?).map(|note| (note.text, note.version))
+    }
+
+    /// Gives a note another text, with the ends of lines that it has, if it still is of this version.
+    pub fn save(&self, path: &str, text: &str, replaced: &str) -> Result<(), SkillError> {
+        let path = NotePath::read(path)?;
+        let now = self.get(&path)?;
+        if now.version != replaced {
+            return Err(changed(&path, replaced, &now.version));
+        }
+        let has_both = now.text.contains('\n') && !now.text.replace("\r\n", "").contains('\n');
+        let text = if has_both { text.replace('\n', "\r\n") } else { text.to_owned() };
+        self.put(&path, &text, Some(&now)).map(drop)
+    }
+
     /// Reads a note.
     pub(super) fn get(&self, path: &NotePath) -> Result<Note, SkillError> {
         let folder = self.open_folder(path.folders(), false)?;

@@ -4,20 +4,21 @@ mod search;
 
 use adjutant_l10n as l10n;
 use adjutant_store::tasks::{self, TaskRow};
-use adjutant_store::{Batch, taints};
+use adjutant_store::{Batch, Store, taints};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::clock::local_to_utc;
 use adjutant_types::clock::rule;
 use adjutant_types::clock::when::When;
+use adjutant_types::clock::{local_to_utc, utc};
 use adjutant_types::{FromCall, FromStore, Own, Priority, TaskState, ours};
 use async_trait::async_trait;
 use chrono::{Datelike, NaiveDateTime, NaiveTime};
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{
     BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, is_named,
-    joined, read_rule, under,
+    joined, read_rule, short_id, under,
 };
 use crate::{Approved, Failure, Output, Risk, SkillError};
 use search::{Filter, all_meant, listed, of_kind, search};
@@ -114,8 +115,8 @@ fn item(task: &TaskRow) -> Value {
     })
 }
 
-fn due_of(task: &TaskRow, call: &CallContext<'_>) -> Option<When> {
-    task.due.as_deref().and_then(|due| When::parse(due, call.zone()).ok())
+fn due_of(task: &TaskRow, zone: Tz) -> Option<When> {
+    task.due.as_deref().and_then(|due| When::parse(due, zone).ok())
 }
 
 /// The title with its due date, for people.
@@ -131,7 +132,7 @@ fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
 /// The details behind a task's title: ` (due Fri 27 Nov 2026) #home`.
 fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     let mut details = String::new();
-    if let Some(due) = due_of(task, call) {
+    if let Some(due) = due_of(task, call.zone()) {
         let is_open = task.state == TaskState::Open;
         let is_overdue = is_open && task.due_at.is_some_and(|at| at < call.store().now());
         let rule = task.recurrence.as_ref().filter(|_| is_open);
@@ -153,15 +154,15 @@ fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
 
 /// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
 /// for what is past.
-fn set_due(task: &mut TaskRow, due: When, call: &CallContext<'_>) {
+pub fn set_due(task: &mut TaskRow, due: When, zone: Tz, now: i64) {
     task.due = Some(due.iso());
-    task.due_at = Some(due.deadline(call.zone()));
+    task.due_at = Some(due.deadline(zone));
     let remind = match due {
         When::Day(day) => day.and_time(MORNING),
         When::Time(local) => local,
     };
-    let remind_at = local_to_utc(remind, call.zone()).timestamp_millis();
-    task.remind_at = Some(remind_at).filter(|at| *at > call.store().now());
+    let remind_at = local_to_utc(remind, zone).timestamp_millis();
+    task.remind_at = Some(remind_at).filter(|at| *at > now);
 }
 
 fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
@@ -182,7 +183,7 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
             priority.parse().map_err(|error| SkillError::params(ours!("/priority: {}", FromCall(error))))?;
     }
     if let Some(due) = moment(call, "due")? {
-        set_due(task, due, call);
+        set_due(task, due, call.zone(), call.store().now());
     }
     if let Some(tags) = call.tags() {
         task.tags = tags;
@@ -200,8 +201,8 @@ fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), 
     let (rule, parsed) = read_rule(rule)?;
     task.recurrence = Some(rule);
     let now = call.now().with_timezone(&call.zone()).naive_local();
-    let first = match due_of(task, call) {
-        None => next_due(task, call)?,
+    let first = match due_of(task, call.zone()) {
+        None => next_due(task, call.zone(), call.store().now())?,
         Some(due) if call.text("due").is_none() => {
             // An overdue task stays overdue if its rule fits.
             let is_its_day = parsed.first_named(due.local(), due.local()) == Some(due.local());
@@ -212,9 +213,9 @@ fn repeat(task: &mut TaskRow, rule: &str, call: &CallContext<'_>) -> Result<(), 
         Some(_) => None,
     };
     if let Some(first) = first {
-        set_due(task, first, call);
+        set_due(task, first, call.zone(), call.store().now());
     }
-    let day = due_of(task, call).map(|due| due.local().day());
+    let day = due_of(task, call.zone()).map(|due| due.local().day());
     task.recurrence = task.recurrence.take().map(|rule| rule::in_short_months(&rule, day.unwrap_or(1)));
     Ok(())
 }
@@ -231,7 +232,7 @@ async fn changes(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let old = by_id(call).await?;
     let mut new = old.clone();
     apply(&mut new, call)?;
-    let due = |task: &TaskRow| due_of(task, call).map(When::spoken).unwrap_or_default();
+    let due = |task: &TaskRow| due_of(task, call.zone()).map(When::spoken).unwrap_or_default();
     let repeats = |task: &TaskRow| {
         let rule = task.recurrence.as_deref().unwrap_or_default();
         rule::in_words(rule, call.zone()).unwrap_or_else(|| rule.to_owned())
@@ -258,7 +259,7 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     }
     tasks::insert(writes, &task);
     let repeats = task.recurrence.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-    let summary = match due_of(&task, call) {
+    let summary = match due_of(&task, call.zone()) {
         Some(due) => l10n::tasks::added_due(&task.title, due.spoken(), repeats),
         None => l10n::tasks::added(&task.title, repeats),
     };
@@ -354,29 +355,40 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
-/// Completes a task, and makes the next one if it recurs, which is marked like it; adds how to take that back. Returns
-/// the task as it is then, and when the next one is due.
+/// Completes a task, and makes the next one if it recurs; adds how to take that back. Returns the task as it is then, and
+/// when the next one is due.
 async fn complete_one(
     task: TaskRow,
     call: &CallContext<'_>,
     writes: &mut Batch,
     steps: &mut Vec<Step>,
 ) -> Result<(TaskRow, Option<When>), Failure> {
-    tasks::complete(writes, &task.id, call.store().now());
-    let next = next_due(&task, call)?;
-    if let Some(due) = next {
-        let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
-        set_due(&mut again, due, call);
-        tasks::insert(writes, &again);
-        let taint = taints::of(call.store(), "tasks", task.id.as_str()).await?;
-        if !taint.is_clean() {
-            taints::mark(writes, &task.person_id, "tasks", again.id.as_str(), &again.title, &taint);
-        }
-        steps.push(Step::Task { before: None, after: Some(again) });
-    }
+    let again = finish(call.store(), call.zone(), &task, writes).await?;
+    let next = again.as_ref().and_then(|again| due_of(again, call.zone()));
+    steps.extend(again.map(|again| Step::Task { before: None, after: Some(again) }));
     let done = TaskRow { state: TaskState::Done, ..task.clone() };
     steps.push(Step::Task { before: Some(task), after: Some(done.clone()) });
     Ok((done, next))
+}
+
+/// Completes a task. Of one that recurs, it makes the next one, which is marked like it.
+pub async fn finish(
+    store: &Store,
+    zone: Tz,
+    task: &TaskRow,
+    writes: &mut Batch,
+) -> Result<Option<TaskRow>, Failure> {
+    let now = store.now();
+    tasks::complete(writes, &task.id, now);
+    let Some(due) = next_due(task, zone, now)? else { return Ok(None) };
+    let mut again = TaskRow { id: short_id(store), created_at: now, ..task.clone() };
+    set_due(&mut again, due, zone, now);
+    tasks::insert(writes, &again);
+    let taint = taints::of(store, "tasks", task.id.as_str()).await?;
+    if !taint.is_clean() {
+        taints::mark(writes, &task.person_id, "tasks", again.id.as_str(), &again.title, &taint);
+    }
+    Ok(Some(again))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
@@ -404,10 +416,10 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 }
 
 /// When a recurring task is due after now and after its own due date.
-fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
+fn next_due(task: &TaskRow, zone: Tz, now: i64) -> Result<Option<When>, SkillError> {
     let Some(rule) = &task.recurrence else { return Ok(None) };
-    let now = call.now().with_timezone(&call.zone()).naive_local();
-    let due = due_of(task, call).unwrap_or(When::Day(now.date()));
+    let now = utc(now).with_timezone(&zone).naive_local();
+    let due = due_of(task, zone).unwrap_or(When::Day(now.date()));
     let start = if task.due.is_some() { due.local() } else { now };
     // In local time, so that nine o'clock stays nine o'clock when the clocks change.
     let (_, parsed) = read_rule(rule)?;

@@ -60,7 +60,7 @@ fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
 
 /// The next time after its own that a repeating task is due, if that is in this span.
 fn again_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<When> {
-    let due = due_of(task, call).filter(|_| task.state == TaskState::Open)?;
+    let due = due_of(task, call.zone()).filter(|_| task.state == TaskState::Open)?;
     let (_, rule) = read_rule(task.recurrence.as_deref()?).ok()?;
     let from = match due {
         When::Time(_) => span.from,
@@ -74,7 +74,7 @@ fn again_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<When> 
 
 /// A task as it is shown among those that are due in this span: with that due date. None if it's not among them.
 fn shown_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<String> {
-    if due_of(task, call).is_some_and(|due| span.meets(due)) {
+    if due_of(task, call.zone()).is_some_and(|due| span.meets(due)) {
         return Some(spoken(task, call));
     }
     let due = again_in(task, span, call)?;

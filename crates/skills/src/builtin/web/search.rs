@@ -6,11 +6,13 @@ use adjutant_chat::Finding;
 use adjutant_config::{SearchConfig, SearchKind};
 use adjutant_l10n::web;
 use adjutant_types::invisible_chars::line;
+use adjutant_types::text::words;
 use adjutant_types::{FromConfig, Own, ours};
 use reqwest::header::{ACCEPT, LOCATION};
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
+use super::Page;
 use crate::handlers::http::{failed, lost, read};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, Output, SkillError};
@@ -70,6 +72,21 @@ pub(super) async fn search(
         true => Err(SkillError::tool(ours!(web::engines_silent, FromConfig(&host), silent))),
         false => Ok(output(query, &hits)),
     }
+}
+
+/// The pages with a word of the query, in a web that an evaluation makes up.
+pub(super) fn among(pages: &[Page], query: &str, limit: usize) -> Output {
+    let is_named = |page: &&Page| {
+        let text = format!("{} {}", page.title, page.text).to_lowercase();
+        // Short words stand everywhere.
+        words(query).any(|word| word.len() > 3 && text.contains(&word.to_lowercase()))
+    };
+    let hit = |page: &Page| Hit {
+        title: page.title.clone(),
+        url: page.url.clone(),
+        excerpt: line(&page.text, EXCERPT),
+    };
+    output(query, &pages.iter().filter(is_named).take(limit).map(hit).collect::<Vec<_>>())
 }
 
 /// The engines behind a SearXNG that didn't answer, and why.

@@ -106,13 +106,23 @@ pub(super) fn asks_in_vain(answer: &Result<CallToolResponse, ServiceError>) -> b
     text.contains("elicitation") && IN_VAIN.iter().any(|words| text.contains(*words))
 }
 
-/// The same without our secrets, in case the server repeats them.
-pub(super) fn without(output: Output, secrets: &[String]) -> Output {
+/// The same without our secrets, in case the server repeats them. A file can't be masked without changing it.
+pub(super) fn without(
+    output: Output,
+    mut files: Vec<InlineFile>,
+    secrets: &[String],
+) -> (Output, Vec<InlineFile>) {
+    let found = files.len();
+    files.retain(|(_, bytes)| !secrets.iter().any(|secret| http::holds(bytes, secret)));
     let data = match &output.data {
         Value::Null => Value::Null,
         data => serde_json::from_str(&http::without(data.to_string(), secrets)).unwrap_or_default(),
     };
-    Output { summary: http::without(output.summary, secrets), data, ..output }
+    let mut summary = http::without(output.summary, secrets);
+    if files.len() < found {
+        summary.push_str(&format!("\n{}", mcp::file_with_secret()));
+    }
+    (Output { summary, data, ..output }, files)
 }
 
 /// A text that is a table or a list in JSON.
@@ -233,6 +243,16 @@ mod tests {
         let none = json!({"id": "iVBORw0KGgo", "path": "/9j/a", "key": "QUJD".repeat(40)});
         let (output, files) = result("done", none.clone());
         assert_eq!((output.data, files.len()), (none, 0));
+    }
+
+    #[test]
+    fn a_file_that_repeats_our_key_is_left_out() {
+        let file = |text: &str| ("text/plain".to_owned(), text.as_bytes().to_vec());
+        let (plan, leak) = (file("the plan"), file("it was Bearer k3y-of-ours-1."));
+        let secrets = ["k3y-of-ours-1".to_owned()];
+        let (output, files) = without(Output::new("done", Value::Null), vec![plan.clone(), leak], &secrets);
+        assert_eq!(files, [plan]);
+        assert_eq!(output.summary, format!("done\n{}", mcp::file_with_secret()));
     }
 
     #[test]

@@ -95,7 +95,10 @@ impl Server {
         secrets
             .extend(session.and_then(|session| session.token.clone()).map(|token| token.expose().to_owned()));
         match done {
-            Ok(Leg::Done(output, files)) => Ok(Leg::Done(result::without(output, &secrets), files)),
+            Ok(Leg::Done(output, files)) => {
+                let (output, files) = result::without(output, files, &secrets);
+                Ok(Leg::Done(output, files))
+            }
             Ok(leg) => Ok(leg),
             Err(error) => Err(error.map(|text| without(text.to_owned(), &secrets))),
         }

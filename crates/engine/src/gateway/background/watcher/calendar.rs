@@ -81,11 +81,14 @@ impl Watcher {
         let (mut found, mut seen) = (Vec::new(), Seen::new());
         if at.0.trigger == WatchTrigger::EventChanges {
             let name_of = |event: &ComingEvent| format!("{}|{}", event.uid, event.instance);
-            let named: Vec<_> = events.iter().map(|event| (name_of(event), event)).collect();
+            // If two have one name, the same one counts in whatever order they come.
+            let mut sorted: Vec<&ComingEvent> = events.iter().collect();
+            sorted.sort_by_cached_key(|event| state(event));
+            let named: BTreeMap<_, _> = sorted.into_iter().map(|event| (name_of(event), event)).collect();
             seen.extend(named.iter().map(|(name, event)| (name.clone(), state(event))));
             for (name, was) in before {
-                let event = match named.iter().find(|(other, _)| other == name) {
-                    Some((_, event)) if state(event) != *was => (*event).clone(),
+                let event = match named.get(name) {
+                    Some(event) if state(event) != *was => (*event).clone(),
                     // Called off.
                     None if was.0 >= now => ComingEvent {
                         uid: name.rsplit_once('|').map(|(uid, _)| uid.to_owned()).unwrap_or_default(),

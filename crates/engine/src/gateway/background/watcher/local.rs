@@ -5,7 +5,7 @@ use adjutant_mail::Address;
 use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, inbox, people, tasks};
-use adjutant_types::{AccountId, ItemNoun, Mark, PersonId, WatchId, WatchSource, WatchTrigger};
+use adjutant_types::{AccountId, ItemNoun, Mark, PersonId, TaskId, WatchId, WatchSource, WatchTrigger};
 
 use super::{At, Finding, MINUTE_MS, Watcher, add, item};
 use crate::conversation::Conversations;
@@ -19,13 +19,17 @@ impl Watcher {
         let (store, now) = (self.store(), self.store().now());
         let watches = watches::active_on(store, at.0).await?;
         let row = watches::source(store, at.0).await?;
-        let since = match &row.mark {
-            // After a clock was set back, what is due from now on is looked at again; what was told is known.
-            Some(Mark::Time(read_to)) => now.min(*read_to),
-            _ => watches.iter().map(|watch| watch.active_since).min().unwrap_or(now),
+        let none = TaskId::default();
+        let (read_to, last) = match &row.mark {
+            Some(Mark::Due(read_to, last)) => (*read_to, last),
+            Some(Mark::Time(read_to)) => (*read_to, &none),
+            _ => (watches.iter().map(|watch| watch.active_since).min().unwrap_or(now), &none),
         };
+        // After a clock was set back, what is due from now on is looked at again; what was told is known.
+        let since = now.min(read_to).max(self.since);
+        let last = if since == read_to { last } else { &none };
         let person = PersonId::from(at.0.place.as_str());
-        let due = tasks::due_between(store, &person, (since.max(self.since), now)).await?;
+        let due = tasks::due_between(store, &person, (since, last), now).await?;
         let (mut found, own) = (Vec::new(), OwnAddresses::default());
         for task in &due {
             let due_at = task.due_at.unwrap_or(now);
@@ -40,8 +44,8 @@ impl Watcher {
                 thing: item(ItemNoun::Task, &task.id, ("", &task.title, &task.notes), due_at),
             }));
         }
-        let read_to = due.last().and_then(|task| task.due_at).unwrap_or(since);
-        self.commit(at.1, (&row, &Mark::Time(read_to)), &found).await
+        let read = due.last().map_or((since, last), |task| (task.due_at.unwrap_or(since), &task.id));
+        self.commit(at.1, (&row, &Mark::Due(read.0, read.1.clone())), &found).await
     }
 
     /// Takes a call of a watch's webhook. Who doesn't know the secret doesn't learn whether there is such a watch.
@@ -74,6 +78,7 @@ impl Watcher {
             let thing = item(ItemNoun::Call, &key, ("", &text, &text), now);
             add(self.store(), &mut batch, &[Finding { watch: &watch, key, thing }]).await?;
             self.store().write(batch).await?;
+            self.conversations.found.notify_one();
         }
         Ok((202, ""))
     }
@@ -115,6 +120,7 @@ pub(crate) async fn in_room(
         let mut batch = Batch::new();
         add(store, &mut batch, &found).await?;
         store.write(batch).await?;
+        conversations.found.notify_one();
     }
     Ok(())
 }

@@ -8,8 +8,10 @@
 //! - A source that can't be read is tried again after longer and longer waits. After an hour its people are told.
 
 mod calendar;
+mod files;
 mod local;
 mod mail;
+mod push;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::time::Duration;
 
 use adjutant_chat::backoff::{self, Backoff};
 use adjutant_l10n as l10n;
-use adjutant_skills::accounts::{ConnectedAccount, MailSource};
+use adjutant_skills::accounts::{ConnectedAccount, MailSource, is_open_to_all};
 use adjutant_skills::builtin::watches::described;
 use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::leases::{self, Lease};
@@ -25,6 +27,7 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::watches::{self, SourceRow, WatchRow};
 use adjutant_store::{Batch, Store, StoreError, connected};
 use adjutant_turn::journal::fail_point;
+use adjutant_types::clock::utc;
 use adjutant_types::text::one_line;
 use adjutant_types::{
     AccountState, ItemNoun, Mark, ProviderKind, WatchId, WatchItem, WatchSource, WatchState, WatchTrigger,
@@ -40,7 +43,7 @@ pub(crate) use local::in_room;
 
 /// How often it is looked what is watched.
 const LOOK: Duration = Duration::from_secs(5);
-/// How often calendars and what is in our own store are looked at, and whether an account can be used again.
+/// How often calendars, folders and what is in our own store are looked at, and whether an account can be used again.
 const CHECK: Duration = Duration::from_mins(1);
 const MINUTE_MS: i64 = 60_000;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
@@ -62,6 +65,7 @@ pub struct Watcher {
     since: i64,
     /// The sources of accounts that this instance reads, and when it looked at those in our own store.
     reading: tokio::sync::Mutex<(BTreeMap<WatchSource, AbortOnDropHandle<()>>, i64)>,
+    pushes: push::Pushes,
 }
 
 /// Something that a watch has found.
@@ -75,7 +79,7 @@ impl Watcher {
     /// `catch_up`: what came while no process ran is news, too.
     pub fn new(conversations: Arc<Conversations>, catch_up: bool) -> Self {
         let since = if catch_up { 0 } else { conversations.store.now() };
-        Self { conversations, since, reading: tokio::sync::Mutex::default() }
+        Self { conversations, since, reading: tokio::sync::Mutex::default(), pushes: push::Pushes::default() }
     }
 
     fn store(&self) -> &Store {
@@ -101,6 +105,13 @@ impl Watcher {
         let (tasks, looked_at) = &mut *reading;
         let is_soon = (0..MINUTE_MS).contains(&(now - *looked_at));
         *looked_at = if is_soon { *looked_at } else { now };
+        for watch in watches::ending(self.store()).await? {
+            if watch.bounds.until.is_some_and(|until| until <= now) {
+                let mut batch = Batch::new();
+                watches::change(&mut batch, &watch, &WatchRow { state: WatchState::Over, ..watch.clone() });
+                unless_stale(self.store().write(batch).await.map(|_| true))?;
+            }
+        }
         let wanted: BTreeSet<WatchSource> = watches::sources(self.store()).await?.into_iter().collect();
         tasks.retain(|source, task| wanted.contains(source) && !task.is_finished());
         let instance = &self.conversations.instance;
@@ -121,6 +132,7 @@ impl Watcher {
                     continue;
                 }
                 WatchTrigger::TaskDue => self.look_at_tasks((&source, &lease)).await,
+                WatchTrigger::File => self.look_at_folder((&source, &lease)).await,
                 _ => self.look_at_own_calendar((&source, &lease)).await,
             };
             unless_stale(looked.map(|()| true))?;
@@ -163,9 +175,9 @@ impl Watcher {
         let inbox = account.mail.as_ref().and_then(|mail| mail.imap.as_ref());
         match (at.0.trigger, inbox, &account.calendar) {
             (WatchTrigger::Mail, Some(inbox), _) => {
-                let mailbox = mailbox.get_or_insert_with(|| inbox.watch(&at.0.place));
+                let mailbox = mailbox.get_or_insert_with(|| self.pushing(inbox.watch(&at.0.place)));
                 if !self.take_mail(at, (&account, &watches), mailbox).await? {
-                    mailbox.wait().await?;
+                    mailbox.wait(utc(self.store().now())).await?;
                 }
                 Ok(Duration::ZERO)
             }
@@ -260,6 +272,9 @@ impl Watcher {
         fail_point("watch-fetched");
         self.store().write(batch).await?;
         fail_point("watch-found");
+        if !found.is_empty() {
+            self.conversations.found.notify_one();
+        }
         Ok(())
     }
 }
@@ -284,13 +299,42 @@ fn item(noun: ItemNoun, name: &str, (from, title, text): (&str, &str, &str), at:
     WatchItem { snippet: one_line(text, SNIPPET), ..WatchItem::new(noun, name, (&from, &title), at) }
 }
 
-/// The addresses of an account, and the domains of its house.
+/// The addresses of an account, and the domains of its house. One at which anybody has an address is nobody's house.
 fn own_addresses(account: &ConnectedAccount) -> OwnAddresses {
     let mut own = OwnAddresses { addresses: vec![account.address.clone()], domains: Vec::new() };
-    own.domains.extend(account.address.rsplit_once('@').map(|(_, domain)| domain.to_owned()));
+    let domain = account.address.rsplit_once('@').map(|(_, domain)| domain.to_owned());
+    own.domains.extend(domain.filter(|domain| !is_open_to_all(domain)));
     if let Some(mail) = &account.mail {
         own.addresses.push(mail.from.address.clone());
         own.domains.extend_from_slice(&mail.internal_domains);
     }
     own
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_mail::Address;
+    use adjutant_types::{AccountService, Condition};
+
+    use super::*;
+    use crate::watching::matching::suits;
+
+    #[test]
+    fn whoever_has_an_address_at_the_same_public_provider_is_from_outside() {
+        let outside = Condition { outside: Some(true), ..Condition::default() };
+        for (own, from, is_outside) in [
+            ("ada@acme.test", "bob@acme.test", false),
+            ("ada@acme.test", "bob@gmail.com", true),
+            ("ada@gmail.com", "bob@gmail.com", true),
+            ("ada@gmail.com", "Ada@Gmail.com", false),
+            ("ada@yahoo.co.uk", "bob@yahoo.co.uk", true),
+            ("ada@ICLOUD.com", "bob@icloud.com", true),
+            ("ada@mailbox.org", "bob@mailbox.org", true),
+            ("ada@outlook.acme-inc.test", "bob@outlook.acme-inc.test", false),
+        ] {
+            let own = own_addresses(&ConnectedAccount::configured(AccountService::Mail, "private", own));
+            let party = Address { name: None, address: from.to_owned() };
+            assert_eq!(suits(&outside, (&[party], "", ""), &own), is_outside, "{own:?} {from}");
+        }
+    }
 }

@@ -1,0 +1,19 @@
+//! What the page needs to show and change the configuration. Only owners come this far.
+
+use adjutant_chat::Finding;
+use async_trait::async_trait;
+
+use crate::Unavailable;
+use crate::views::{SettingsEdit, SettingsOutcome, SettingsPage, Viewer};
+
+/// Reads and writes the configuration file.
+#[async_trait]
+pub trait SettingsEditor: Send + Sync + 'static {
+    async fn settings(&self, viewer: &Viewer) -> Result<SettingsPage, Unavailable>;
+    /// Changes the file, or says what that would do.
+    async fn change(&self, viewer: &Viewer, edit: &SettingsEdit) -> Result<SettingsOutcome, Unavailable>;
+    /// Tests a part of the file as it is; none if there is no such part.
+    async fn test(&self, part: &str) -> Result<Option<Vec<Finding>>, Unavailable>;
+    /// Restarts the assistant in a moment.
+    fn restart(&self, viewer: &Viewer);
+}

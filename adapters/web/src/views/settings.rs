@@ -1,0 +1,88 @@
+//! The configuration as owners see and change it.
+
+use std::collections::BTreeMap;
+
+use super::Moment;
+
+/// What can be set, and what became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsPage {
+    /// Of the file that this was read from.
+    pub digest: String,
+    pub sections: Vec<SettingsSection>,
+    /// What is wrong with the file.
+    pub problems: Vec<String>,
+    /// What waits for a restart.
+    pub needs_restart: Vec<String>,
+    /// The newest changes: who, what, when.
+    pub changes: Vec<(String, String, Moment)>,
+    pub can_undo: bool,
+}
+
+/// Settings that belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsSection {
+    pub title: String,
+    /// What its test is of, if it has one.
+    pub test: Option<String>,
+    pub fields: Vec<SettingsField>,
+}
+
+/// A setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsField {
+    pub key: String,
+    /// What it is for.
+    pub about: String,
+    /// Its default or an example.
+    pub example: String,
+    pub input: SettingsInput,
+    /// How it is set; empty if it isn't.
+    pub value: String,
+}
+
+/// How a setting is filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsInput {
+    Line,
+    /// A text on each line.
+    Lines,
+    /// One of these values, each with its words.
+    Choice(Vec<(&'static str, String)>),
+    /// Where a secret is, and how that stands now.
+    Secret(String),
+}
+
+/// What an owner changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsEdit {
+    /// Of the file that the form was made from.
+    pub digest: String,
+    /// What was typed, by key.
+    pub typed: BTreeMap<String, String>,
+    /// Whether the last change is undone instead.
+    pub is_undo: bool,
+    /// Whether the owner has seen the difference.
+    pub is_confirmed: bool,
+}
+
+/// What becomes of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsOutcome {
+    /// What it would do.
+    Preview(SettingsPreview),
+    Written,
+    /// Why it wasn't accepted.
+    Refused(Vec<String>),
+}
+
+/// What a change would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsPreview {
+    /// The lines that go and those that come, which is true of them.
+    pub lines: Vec<(bool, String)>,
+    /// What would need a restart.
+    pub needs_restart: Vec<String>,
+    /// The command that makes the change, where we may not write the file.
+    pub command: Option<String>,
+}
