@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, wait_until};
 use crate::platform::{Make, Platform, STREAMING};
@@ -31,6 +31,17 @@ fn story(request: &Value) -> Reply {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
     let asked: Vec<String> = last_message(request).split("tell story ").skip(1).map(digits).collect();
     Reply::text(&whole(&asked.join(" and "))).tokens(TOKEN)
+}
+
+/// Looks something up, then writes the stories that all messages ask for.
+fn story_after_a_look(request: &Value) -> Reply {
+    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if has_tool(request, "dispatch_agent") && !messages.iter().any(|message| message["role"] == "tool") {
+        let look = json!({"agent_id": "a", "mission": "look", "skills": ["tasks.search"], "arguments": {"query": "x"}});
+        return Reply::empty().and_call("dispatch_agent", &look.to_string());
+    }
+    let said: Vec<String> = messages.iter().map(Value::to_string).collect();
+    story(&json!({"messages": [{"content": said.concat()}], "tools": request["tools"]}))
 }
 
 /// The table of a model, without its end.
@@ -133,6 +144,20 @@ fn killed_with_a_draft_on_slack() {
 #[test]
 fn killed_with_a_stream_open_on_slack() {
     killed_at_each_step_with_a_draft_on_the_screen(STREAMING[2], None);
+}
+
+#[test]
+fn what_is_said_bit_by_bit_while_an_answer_is_written_is_in_it_after_a_kill() {
+    let world = World::new(STREAMING[1], Some(0), FakeModel::start(story_after_a_look), "");
+    let first = world.start(&[("ADJUTANT_FAIL_POINT", "steered:2")]);
+    for (number, stories) in [(1, "story 1 began"), (2, "story 1 and 2 began")] {
+        world.say(&format!("tell story {number}"));
+        wait_until(stories, || world.platform.on_screen(world.person).concat().contains(stories));
+    }
+    world.say("tell story 3");
+    first.dies();
+    let second = world.start(&[]);
+    assert_eq!(world.ends(second, "said in three goes"), whole("1 and 2 and 3"));
 }
 
 type Spoil = fn(Reply) -> Reply;

@@ -13,6 +13,7 @@ on_both!(
     an_answer_that_has_to_wait_is_not_claimed,
     a_progress_message_that_became_a_part_is_none_any_more,
     a_part_that_was_sent_is_not_claimed_again,
+    who_looks_for_a_lost_answer_knows_what_shows_the_progress_of_other_turns,
 );
 
 /// The answer of a turn, before it is written.
@@ -91,4 +92,11 @@ async fn a_part_that_was_sent_is_not_claimed_again(world: World) {
     assert_eq!(stale(again), Stale::DeliveredElsewhere, "who read it before doesn't know");
     let second = open(&world, "a").await.remove(0);
     outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
+}
+
+async fn who_looks_for_a_lost_answer_knows_what_shows_the_progress_of_other_turns(world: World) {
+    let turn = world.turn("t1", "a", &[]).await;
+    progress(&world, &turn.id, Some("9")).await;
+    let known = outbox::recent_ids(&world.store, "console").await.unwrap();
+    assert!(known.contains(&"main:9".to_owned()), "{known:?}");
 }

@@ -388,12 +388,19 @@ impl Chaos {
         let done =
             count(tasks.iter().filter_map(|title| title.strip_prefix("do thing ")?.parse::<usize>().ok()));
         let answered = self.answered();
-        let missing = |times: &BTreeMap<usize, usize>| {
+        let missing = |times: &BTreeMap<usize, usize>| -> Vec<usize> {
             (1..=self.written.len()).filter(|number| !times.contains_key(number)).collect()
         };
         let doubled = |times: &BTreeMap<usize, usize>| {
             times.iter().filter(|(_, times)| **times > 1).map(|(number, _)| *number).collect()
         };
+        let (lost, effects_lost) = (missing(&answered), missing(&done));
+        let strange: BTreeSet<&usize> = lost.iter().chain(&effects_lost).collect();
+        for number in strange {
+            let words = format!("thing {number}");
+            let told = process::ask(&url, async |store| process::history(store, &words).await);
+            self.log.push_str(&format!("== the journal of {words}: {told:#?}\n"));
+        }
         Score {
             platform: self.platform.name(),
             store: match (&run.database, run.streams) {
@@ -404,9 +411,9 @@ impl Chaos {
             instances: run.instances,
             kills: self.kills,
             messages: self.written.len(),
-            lost: missing(&answered),
+            lost,
             answered_twice: doubled(&answered),
-            effects_lost: missing(&done),
+            effects_lost,
             effects_doubled: doubled(&done),
             left_undone: self.left_undone,
             worst_wait: self.worst_wait,

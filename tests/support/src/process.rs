@@ -143,6 +143,17 @@ pub async fn tasks(store: &Store) -> Vec<String> {
     titles
 }
 
+/// What the journal knows of the messages that end with these words: how each arrived, its turn, and its answer.
+pub async fn history(store: &Store, words: &str) -> Vec<String> {
+    const SQL: &str = "SELECT i.event, i.state, coalesce(t.id, 'no turn'), coalesce(t.status, ''), coalesce(t.text, ''), \
+                       coalesce(o.text, 'no answer') FROM inbox i LEFT JOIN turns t ON t.id = i.turn_id \
+                       LEFT JOIN outbox o ON o.turn_id = t.id WHERE i.text LIKE $1";
+    let pattern = format!("%{words}");
+    let rows: Vec<(String, String, String, String, String, String)> =
+        store.all(SQL, &[pattern.into()]).await.unwrap();
+    rows.into_iter().map(|row| format!("{words}: {row:?}")).collect()
+}
+
 /// Work that a clean exit wouldn't leave, and inconsistencies.
 pub async fn undone(store: &Store) -> Vec<String> {
     let findings = check::findings(store).await.unwrap();

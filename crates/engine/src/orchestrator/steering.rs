@@ -71,7 +71,7 @@ impl Run<'_> {
         turns::extend(&mut batch, &self.ctx.turn.id, &text, &answers);
         let heard = PromptText::own(wording::written_meanwhile(&text));
         let result = self.dialogue.with_words(&heard).filter(|_| !is_blank);
-        result.iter().for_each(|result| calls::set_tool_result(&mut batch, result));
+        result.iter().for_each(|result| calls::extend_tool_result(&mut batch, result));
         match self.ctx.store.write(batch).await {
             // It was edited in this moment.
             Err(StoreError::Stale(Stale::MessageTaken)) => {

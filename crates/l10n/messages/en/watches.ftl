@@ -117,7 +117,7 @@ bound-until = Until { $end }.
 bound-quiet = Quiet at { $hours }; I'll tell you afterwards.
 bound-usd = For at most { $usd } a day.
 # Why it always asks.
-needs-your-yes = It starts a watch, and I've read other people's text.
+needs-your-yes = It starts a watch, and I've read other people's text
 
 ## Receipts
 

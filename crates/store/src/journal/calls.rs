@@ -101,6 +101,15 @@ pub fn set_tool_result(batch: &mut Batch, row: &ToolCallRow) {
     );
 }
 
+/// Replaces the result of a tool call by one that goes on where it ended: with what the person has written meanwhile, which
+/// may be stored for the second time and more.
+pub fn extend_tool_result(batch: &mut Batch, row: &ToolCallRow) {
+    batch.run(
+        "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4",
+        [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()],
+    );
+}
+
 /// Adds a stable prefix, unless it is stored already.
 pub fn insert_prefix(batch: &mut Batch, hash: &str, system: &str, tools: &str) {
     batch.run(

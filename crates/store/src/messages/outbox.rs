@@ -370,18 +370,22 @@ pub async fn last_receipt(
     Ok(last.map(|(receipt,)| receipt))
 }
 
-/// The platform's ids of recent messages on a channel: events, and `PLACE:RECEIPT` of our own. It reads a limited
-/// number, however long the journal is.
+/// The platform's ids of recent messages on a channel: events, and `PLACE:RECEIPT` of our own, also of those that show a
+/// turn's progress: an answer that is looked for may not take another turn's message for itself. It reads a limited number,
+/// however long the journal is.
 pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
     const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
                            JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
     const SENT: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
                         WHERE receipt IS NOT NULL ORDER BY seq DESC LIMIT 500) o \
                         JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1";
+    const SHOWN: &str = "SELECT c.place, t.progress_receipt FROM turns t JOIN conversations c ON c.id = t.conversation_id \
+                         AND c.channel = $1 WHERE t.progress_receipt IS NOT NULL LIMIT 500";
     let arrived: Vec<(String,)> = store.all(ARRIVED, &[channel.into()]).await?;
-    let sent: Vec<(String, String)> = store.all(SENT, &[channel.into()]).await?;
+    let mut ours: Vec<(String, String)> = store.all(SENT, &[channel.into()]).await?;
+    ours.extend(store.all::<(String, String)>(SHOWN, &[channel.into()]).await?);
     let arrived = arrived.into_iter().filter_map(|(event,)| Some(event.split_once(' ')?.1.to_owned()));
-    Ok(arrived.chain(sent.into_iter().map(|(chat, receipt)| format!("{chat}:{receipt}"))).collect())
+    Ok(arrived.chain(ours.into_iter().map(|(chat, receipt)| format!("{chat}:{receipt}"))).collect())
 }
 
 /// The channel, place and receipt of a message of ours; none when it wasn't sent.
