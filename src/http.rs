@@ -20,7 +20,6 @@ pub use connections::Limits;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
-/// The readiness of the service.
 pub struct Readiness {
     /// Why it is not ready, one sentence each; empty if it is.
     pub problems: Vec<String>,
@@ -28,7 +27,6 @@ pub struct Readiness {
     pub warnings: Vec<String>,
 }
 
-/// Checks the readiness of the service.
 pub type ReadinessCheck = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
 /// The tasks that hang or have died, one sentence each.

@@ -9,7 +9,6 @@ use std::time::Duration;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that stop a service.
 pub struct ShutdownSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -28,7 +27,6 @@ impl ShutdownSignals {
         })
     }
 
-    /// Waits for a signal to stop.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -38,7 +36,6 @@ impl ShutdownSignals {
     }
 }
 
-/// The signal that reloads the configuration.
 pub struct ReloadSignals {
     hangup: Signal,
 }
@@ -49,7 +46,6 @@ impl ReloadSignals {
         Ok(Self { hangup: signal(SignalKind::hangup())? })
     }
 
-    /// Waits for a signal to reload.
     pub async fn next(&mut self) {
         if self.hangup.recv().await.is_none() {
             std::future::pending().await

@@ -74,10 +74,8 @@ use adjutant_workflows::run::Runner;
 /// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration has errors.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Skill files have errors.
     #[error("{}", lines(.0))]
     Skills(Vec<Problem>),
     /// The model can't be set up.

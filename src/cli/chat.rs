@@ -25,7 +25,6 @@ pub(super) const CHANNEL: &str = "console";
 /// How long running turns may take to end after the person has left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A terminal session.
 pub(super) struct Session {
     pub(super) service: Service,
     pub(super) port: Arc<ConsolePort>,

@@ -27,7 +27,6 @@ pub enum CliError {
     Failed {
         /// The failure, and the fix if we know it.
         what: String,
-        /// Why.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
 }

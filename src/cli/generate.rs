@@ -8,7 +8,6 @@ use clap_complete::Shell;
 
 use super::{Cli, CliError, out};
 
-/// Prints the shell's completions.
 pub(super) fn completions(shell: Shell) -> Result<ExitCode, CliError> {
     // Written to memory first: the generator panics when stdout is closed.
     let mut script = Vec::new();

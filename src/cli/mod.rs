@@ -44,7 +44,6 @@ use args::{
 };
 pub use error::CliError;
 
-/// Runs a command.
 pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {

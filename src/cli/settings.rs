@@ -54,7 +54,6 @@ pub(super) struct Group {
 pub(super) struct Setting {
     path: Vec<String>,
     pub(super) key: &'static Key,
-    /// What it is for.
     pub(super) about: String,
 }
 

@@ -49,7 +49,6 @@ fn latest(text: &str) -> Option<String> {
     numbers(version).map(|_| version.to_owned())
 }
 
-/// The three numbers of a version.
 fn numbers(version: &str) -> Option<[u64; 3]> {
     let numbers: Option<Vec<u64>> = version.split('.').map(|number| number.parse().ok()).collect();
     numbers?.try_into().ok()

@@ -73,7 +73,6 @@ enum Used {
     Questions(QuestionUse, Vec<QuestionUse>, Vec<RuleUse>),
 }
 
-/// The total.
 fn all_models(rows: &[ModelUse]) -> ModelUse {
     let sum = |of: fn(&ModelUse) -> i64| rows.iter().map(of).sum();
     ModelUse {
@@ -90,7 +89,6 @@ fn all_models(rows: &[ModelUse]) -> ModelUse {
     }
 }
 
-/// The total.
 fn all_skills(rows: &[SkillUse]) -> SkillUse {
     let sum = |of: fn(&SkillUse) -> i64| rows.iter().map(of).sum();
     SkillUse {

@@ -70,7 +70,6 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the store.
 pub(super) async fn on_store<T>(
     config: &Config,
     question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,

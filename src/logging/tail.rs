@@ -20,10 +20,8 @@ const MAX_LENGTH: usize = 500;
 
 static BUFFER: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
-/// A line of a turn.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// When.
     pub at: i64,
     /// How bad.
     pub level: Level,
@@ -40,7 +38,6 @@ pub struct Logged {
     pub lines: usize,
     /// When the last one was logged.
     pub at: i64,
-    /// Its text.
     pub last: String,
 }
 
@@ -70,7 +67,6 @@ pub fn turns(limit: usize) -> Vec<Logged> {
 /// Stores the lines.
 pub(super) struct Tail;
 
-/// The turn of a span.
 struct Turn(String);
 
 impl<S> Layer<S> for Tail

@@ -55,7 +55,6 @@ pub fn build_services(
     })
 }
 
-/// The accounts of the configuration, and whose they are.
 fn configured(config: &Config) -> Result<Vec<(ConnectedAccount, People)>, StartError> {
     let mut all = Vec::new();
     if let Some(mail) = &config.mail {

@@ -16,7 +16,6 @@ use super::StartError;
 
 /// A channel and what this process does with it.
 pub struct Channel {
-    /// Sends.
     pub port: Arc<dyn ChatPort>,
     /// Receives; a terminal has none and calls [`Service::accept`].
     pub connection: Option<Arc<dyn Connection>>,

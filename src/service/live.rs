@@ -18,7 +18,6 @@ pub struct LiveConfig {
     initial: Config,
     pub(super) settings: Arc<Reloadable<Settings>>,
     prices: Vec<SharedPrice>,
-    /// Whether the last backup failed.
     pub(super) backup_failed: Arc<AtomicBool>,
     /// An owner asked for a restart.
     pub restart: Notify,
@@ -29,7 +28,6 @@ pub struct LiveConfig {
 struct State {
     /// Whether the present file has errors.
     is_rejected: bool,
-    /// The changes that need a restart.
     need_restart: Vec<String>,
 }
 

@@ -21,7 +21,6 @@ use crate::http::MetricsText;
 /// The longest to wait for the store; Prometheus waits ten seconds in all.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The source of the gauges.
 struct Source {
     conversations: Arc<Conversations>,
     health: Arc<Health>,

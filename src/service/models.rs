@@ -17,10 +17,8 @@ use parking_lot::Mutex;
 
 use super::StartError;
 
-/// The models in use.
 pub struct Models {
     pub orchestrator: SharedModel,
-    /// The sub-agents'.
     pub agent: SharedModel,
     /// When basic mode takes a message.
     pub basic: BasicMode,
@@ -32,7 +30,6 @@ pub struct Models {
     pub rate_limits: RateLimits,
 }
 
-/// Builds the configured models.
 pub fn build_models(config: &Config, clock: &SharedClock) -> Result<Models, StartError> {
     let (mut prices, rate_limits) = (Vec::new(), RateLimits::default());
     let orchestrator = chain(&config.model.main, clock, (&mut prices, &rate_limits))?;

@@ -32,7 +32,6 @@ pub struct SkillSet {
     pub roles: Arc<Roles>,
     /// The MCP servers, whose accepted tools are skills too.
     pub mcp: Arc<McpServers>,
-    /// The accepted instructions.
     pub instructions: Arc<Instructions>,
 }
 

@@ -29,7 +29,6 @@ pub(super) fn transcriber(
     })
 }
 
-/// The configured services.
 fn voice(config: &Config, clock: &SharedClock) -> Result<Voice, ModelError> {
     let voice = &config.voice;
     Ok(Voice {

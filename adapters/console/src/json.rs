@@ -29,7 +29,6 @@ const MAX_NAME: usize = 200;
 const MAX_FILES: usize = 10;
 const KEYS: [&str; 8] = ["text", "conversation", "user", "id", "press", "room", "reply_to", "files"];
 
-/// A line of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// An empty line; it is skipped.
@@ -41,27 +40,21 @@ pub enum Line {
 /// A message or a press, with the defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where.
     pub conversation: String,
-    /// Who.
     pub user: String,
     /// Whether others read there, too.
     pub room: bool,
-    /// The caller's id.
     pub id: Option<String>,
-    /// What.
     pub content: Content,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A message.
     Text {
         /// As written.
         text: String,
         /// The receipt (the outbox row's id) of the reply it refers to.
         reply_to: Option<String>,
-        /// The files that come with it.
         files: Vec<LocalFile>,
     },
     /// A press of the button with this id.

@@ -42,7 +42,6 @@ pub enum Style {
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,
-    /// Who reads.
     pub style: Style,
     /// Where receipts are kept.
     pub data_dir: PathBuf,

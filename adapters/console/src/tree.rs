@@ -160,11 +160,9 @@ impl Changes {
 
 /// Where progress is shown.
 pub(crate) enum Tree {
-    /// Nowhere.
     Off,
     /// Drawn on a terminal and cleared again.
     Live(Live),
-    /// As plain lines.
     Plain(Box<dyn Write + Send>, Changes),
 }
 
@@ -224,7 +222,6 @@ impl Tree {
     }
 }
 
-/// The drawn tree.
 pub(crate) struct Live {
     all: MultiProgress,
     bars: Vec<(Row, ProgressBar)>,

@@ -124,7 +124,6 @@ impl Property {
         found.1.first().map(String::as_str)
     }
 
-    /// The value as text.
     pub(crate) fn text(&self) -> String {
         unescaped(&self.value)
     }

@@ -10,7 +10,6 @@ use crate::content::{Component, Line, Node, escaped, split_escaped, unescaped};
 pub struct Contact {
     /// The card's UID.
     pub id: String,
-    /// The display name.
     pub name: String,
     /// Email addresses, in the card's order.
     pub emails: Vec<String>,
@@ -54,7 +53,6 @@ impl Card {
         text
     }
 
-    /// The fields of the card.
     #[must_use]
     pub fn contact(&self) -> Contact {
         let first = |name: &str, separator: char| {

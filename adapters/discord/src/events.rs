@@ -76,7 +76,6 @@ struct InChannel {
     channel_id: ChannelId,
 }
 
-/// What names an event.
 #[derive(Deserialize)]
 struct Named {
     id: String,

@@ -32,12 +32,10 @@ const DISCORD: &str = "https://discord.com";
 /// Idle connections that are kept; more would only hold memory after a rush.
 const MAX_IDLE: usize = 4;
 
-/// The settings of a Discord channel.
 #[derive(Clone)]
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,
-    /// The bot's token.
     pub token: String,
     /// The root of `/api/v10`: `https://discord.com`, or a proxy.
     pub api_url: String,
@@ -54,7 +52,6 @@ pub enum ConnectError {
     Client(String, String),
 }
 
-/// One Discord bot.
 pub struct Discord {
     channel: String,
     rest: Rest,

@@ -27,7 +27,6 @@ pub(crate) enum Received {
 /// An interaction, and what is needed to acknowledge it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InteractionEvent {
-    /// A slash command.
     Command(IncomingMessage, InteractionToken),
     ButtonPress(ButtonPress, InteractionToken),
 }
@@ -113,7 +112,6 @@ struct Member {
     user: Option<Account>,
 }
 
-/// An attached file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct File {
     #[serde(default)]

@@ -51,7 +51,6 @@ impl TextPart for Content {
     }
 }
 
-/// Buttons as Discord's components.
 pub(crate) fn buttons(choices: &[Choice]) -> Value {
     let button = |choice: &Choice| {
         let label = button_label(&choice.label, LABEL);

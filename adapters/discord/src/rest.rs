@@ -50,10 +50,8 @@ pub(crate) enum ApiError {
     Unclear,
 }
 
-/// The API with our token.
 pub(crate) struct Rest {
     pub(crate) http: Http,
-    /// The one of `http`.
     pub(crate) client: Client,
     /// Kept where the library can't.
     pub(crate) limits: RateLimits,

@@ -19,7 +19,6 @@ pub(crate) struct ChannelState {
     pub(crate) takes_no_reactions: bool,
 }
 
-/// The channels by their ids.
 #[derive(Debug, Default)]
 pub(crate) struct ChannelStates(Mutex<HashMap<u64, ChannelState>>);
 
@@ -29,7 +28,6 @@ impl ChannelStates {
         channels.get(&channel.get()).copied().unwrap_or_default()
     }
 
-    /// A message exists.
     pub(crate) fn add_message(&self, channel: ChannelId, message: u64) {
         self.change(channel, |state| state.newest = state.newest.max(message));
     }

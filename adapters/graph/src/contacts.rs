@@ -115,7 +115,6 @@ impl GraphContacts {
         self.http.optional(&Call::get(self.http.url(&["me", "contacts", id], &query)?)).await
     }
 
-    /// The contacts in a folder.
     fn folder(&self, book: &str, query: &[(&str, &str)]) -> Result<Url, GraphError> {
         match book {
             "" => self.http.url(&["me", "contacts"], query),

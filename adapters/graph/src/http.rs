@@ -50,7 +50,6 @@ impl fmt::Debug for Http {
     }
 }
 
-/// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     method: Method,
@@ -126,7 +125,6 @@ pub(crate) struct Pages<'a> {
     bytes: usize,
 }
 
-/// A page of a list.
 pub(crate) struct Page {
     pub(crate) items: Vec<Value>,
     pub(crate) next: Option<Call>,
@@ -286,7 +284,6 @@ impl Http {
         Pages { http: self, next: Some(first), read: 0, bytes: 0 }
     }
 
-    /// One page of a list.
     pub(crate) async fn page(&self, call: &Call) -> Result<Page, GraphError> {
         let (mut page, bytes) = self.sized(call).await?;
         let Some(Value::Array(mut items)) = page.get_mut("value").map(Value::take) else {
@@ -342,7 +339,6 @@ impl Http {
         Ok(Call { url: self.own(link)?, ..call.clone() })
     }
 
-    /// A link of this server.
     fn own(&self, link: &str) -> Result<Url, GraphError> {
         let origin = self.base()?.1.origin();
         let is_there = |url: &Url| url.origin() == origin && url.username().is_empty();

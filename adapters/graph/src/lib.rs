@@ -79,7 +79,6 @@ fn changed_at(thing: &serde_json::Value) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text(thing, "lastModifiedDateTime")).unwrap_or_default().to_utc()
 }
 
-/// A time as queries have it.
 fn moment(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

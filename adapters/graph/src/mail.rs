@@ -72,7 +72,6 @@ impl GraphMail {
         Self { http: account.http.clone(), folders: Arc::default() }
     }
 
-    /// Tests the login.
     pub async fn check(&self) -> Result<(), MailError> {
         let url = self.http.url(&["me", "mailFolders", "inbox"], &[("$select", "id")])?;
         self.http.json(&Call::get(url)).await?;
@@ -262,7 +261,6 @@ impl GraphMail {
         Ok((about, bytes))
     }
 
-    /// Changes the flags of a message.
     pub async fn flag(&self, id: &str, change: FlagChange) -> Result<(), MailError> {
         let change = match change {
             FlagChange::Read => json!({"isRead": true}),

@@ -73,7 +73,6 @@ fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
     text.split(',').map(|number| number.trim().parse().ok()).collect()
 }
 
-/// Graph's name of a day.
 fn day_name(day: &str) -> Option<&'static str> {
     DAYS.iter().find(|(ours, _)| *ours == day).map(|(_, theirs)| *theirs)
 }

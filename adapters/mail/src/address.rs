@@ -18,7 +18,6 @@ const ATOM: &str = "#$&'*+-?^_`{}~";
 /// A person with an email address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The display name.
     pub name: Option<String>,
     /// The address: `local@domain`.
     pub address: String,

@@ -22,7 +22,6 @@ pub struct Bounce {
 /// A recipient whom a message did not reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRecipient {
-    /// Their address.
     pub recipient: String,
     /// The status code, such as `5.1.1` (RFC 3463).
     pub status: String,

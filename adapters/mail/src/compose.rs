@@ -22,33 +22,25 @@ const MAX_SIZE: usize = 25 << 20;
 /// How many earlier messages a reply references: the first and the latest ones.
 const MAX_REFERENCES: usize = 20;
 
-/// A file attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// The file name.
     pub name: String,
     /// Its media type; `application/octet-stream` if this is none.
     pub media_type: String,
-    /// The content.
     pub bytes: Vec<u8>,
 }
 
 /// A message before it is composed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// The sender.
     pub from: Address,
-    /// The recipients.
     pub to: Vec<Address>,
-    /// The recipients of a copy.
     pub cc: Vec<Address>,
     /// The recipients of a blind copy.
     pub bcc: Vec<Address>,
-    /// The subject: one line.
     pub subject: String,
     /// The text, in Markdown.
     pub body: String,
-    /// The attached files.
     pub attachments: Vec<Attachment>,
     /// An iTIP invitation (RFC 6047): the iCalendar text with `METHOD:REQUEST`.
     pub invitation: Option<String>,
@@ -85,7 +77,6 @@ impl Draft {
         self.to.iter().chain(&self.cc).chain(&self.bcc).cloned().collect()
     }
 
-    /// The message to send.
     pub fn compose(&self) -> Result<Composed, MailError> {
         let mut to: Vec<String> = Vec::new();
         for address in self.to.iter().chain(&self.cc).chain(&self.bcc) {

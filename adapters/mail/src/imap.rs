@@ -41,13 +41,9 @@ pub struct MessageLocation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagChange {
-    /// Marks it as read.
     Read,
-    /// Marks it as unread.
     Unread,
-    /// Flags it as important.
     Flagged,
-    /// Removes that flag.
     Unflagged,
     /// Marks it as answered, and so as read.
     Answered,
@@ -170,7 +166,6 @@ async fn all_folders(session: &mut Session) -> Result<Vec<String>, MailError> {
 }
 
 impl Session {
-    /// Selects the folder of a message.
     async fn locate(&mut self, name: &MessageRef) -> Result<Located, MailError> {
         let (uid, validity, folder) = match name {
             MessageRef::MessageId(id) => {

@@ -59,7 +59,6 @@ pub struct Server {
     pub port: u16,
     /// How the connection is protected.
     pub tls: Tls,
-    /// The login name.
     pub username: String,
     pub credential: Credential,
     /// A file with PEM certificates to trust instead of the system's.

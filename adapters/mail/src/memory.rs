@@ -96,7 +96,6 @@ impl MemoryMailbox {
         found.ok_or_else(|| MailError::not_found(format!("the message has no attachment {number}")))
     }
 
-    /// Changes the flags of a message.
     pub async fn flag(&self, id: &str, change: FlagChange) -> Result<(), MailError> {
         let set = |stored: &mut Stored| {
             let message = &mut stored.message;

@@ -29,7 +29,6 @@ const MAX_ITEMS: usize = 200;
 /// An attachment, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachmentInfo {
-    /// Its file name, if it has one.
     pub name: Option<String>,
     pub media_type: String,
     /// Its size in bytes; for a big message an estimate.
@@ -44,11 +43,8 @@ pub struct Message {
     pub id: String,
     /// Its Message-ID with brackets.
     pub message_id: Option<String>,
-    /// The sender.
     pub from: Vec<Address>,
-    /// The recipients.
     pub to: Vec<Address>,
-    /// The recipients of a copy.
     pub cc: Vec<Address>,
     /// The recipients of a blind copy, which only a draft names.
     pub bcc: Vec<Address>,
@@ -66,11 +62,8 @@ pub struct Message {
     /// Whether the text was cut at [`MAX_TEXT`].
     pub is_truncated: bool,
     pub attachments: Vec<AttachmentInfo>,
-    /// Whether it is unread.
     pub unread: bool,
-    /// Whether it is flagged as important.
     pub flagged: bool,
-    /// Whether it was answered.
     pub answered: bool,
     /// Whether a search found it in the folder of sent messages.
     pub is_sent: bool,

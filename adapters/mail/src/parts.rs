@@ -20,7 +20,6 @@ pub(crate) struct Whole<'a> {
     shape: Message<'a>,
 }
 
-/// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -30,7 +29,6 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// A part of a message.
 pub(crate) struct Part<'a> {
     pub(crate) kind: Kind,
     head: Option<Message<'a>>,

@@ -8,9 +8,7 @@ const MAX_QUOTE: usize = 32 << 10;
 /// The recipients, headers and quote of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The recipients.
     pub to: Vec<Address>,
-    /// The recipients of a copy.
     pub cc: Vec<Address>,
     /// The subject with one `Re:`.
     pub subject: String,

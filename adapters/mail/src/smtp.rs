@@ -26,7 +26,6 @@ const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server that sends more lines before TLS doesn't speak SMTP.
 const MAX_LINES: usize = 64;
 
-/// A client for an SMTP server.
 #[derive(Debug)]
 pub struct Smtp {
     server: Server,
@@ -39,7 +38,6 @@ impl Smtp {
         Self { server }
     }
 
-    /// Logs in and disconnects.
     pub async fn check(&self) -> Result<(), MailError> {
         let mut smtp = self.open().await?;
         quit(&mut smtp).await;

@@ -2,7 +2,6 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,";
 
-/// Encodes a folder name.
 pub(crate) fn encode(name: &str) -> String {
     let mut encoded = String::new();
     let mut utf16: Vec<u16> = Vec::new();

@@ -21,7 +21,6 @@ const MAX_RESPONSE: usize = 65_536;
 /// The longest message from a collector that we show, in characters.
 const MAX_MESSAGE: usize = 200;
 
-/// The configuration of a collector.
 pub struct Config {
     /// Its base address, such as `http://127.0.0.1:4318`.
     pub endpoint: String,
@@ -31,7 +30,6 @@ pub struct Config {
     pub resource: Vec<(&'static str, String)>,
 }
 
-/// A client for a collector.
 pub struct Collector {
     client: Client,
     url: Url,

@@ -29,7 +29,6 @@ pub struct Span {
     pub error: Option<String>,
 }
 
-/// An event within a span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// One of few names.
@@ -42,11 +41,9 @@ pub struct Event {
 /// Names and values, each name once.
 pub type Attributes = Vec<(&'static str, Value)>;
 
-/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(String),
-    /// A whole number.
     Whole(i64),
     Number(f64),
 }

@@ -29,7 +29,6 @@ pub(crate) struct Cache {
 /// Where a command is answered.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandAddress {
-    /// Slack's address for it.
     pub(crate) url: Url,
     /// Until when it takes answers.
     pub(crate) until: Instant,
@@ -43,7 +42,6 @@ impl Cache {
         *lock(&self.newest)
     }
 
-    /// A message exists.
     pub(crate) fn add_message(&self, ts: Ts) {
         let mut newest = lock(&self.newest);
         *newest = (*newest).max(Some(ts));

@@ -57,7 +57,6 @@ pub(crate) enum Arrived {
 pub(crate) enum Queued {
     /// A new connection: catch up.
     CatchUp,
-    /// A message, with its channel.
     Message(String, Box<MessageEvent>, Acknowledge),
 }
 
@@ -203,7 +202,6 @@ impl Slack {
         place
     }
 
-    /// Journals a message of a channel.
     async fn message(&self, channel: &str, message: &MessageEvent, intake: &dyn ChannelIntake) {
         let Some(me) = self.me.get() else { return };
         if let Ok(ts) = message.ts.parse::<Ts>() {

@@ -44,7 +44,6 @@ const CONCURRENT_CATCH_UPS: usize = 8;
 /// The longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The settings of a Slack channel.
 #[derive(Clone)]
 pub struct Settings {
     /// The configured channel's name.

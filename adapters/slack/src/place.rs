@@ -12,7 +12,6 @@ pub(crate) struct SlackPlace {
 }
 
 impl SlackPlace {
-    /// The channel itself.
     pub(crate) fn top(channel: &str) -> Self {
         Self { channel: channel.to_owned(), thread: None }
     }

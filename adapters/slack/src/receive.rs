@@ -59,7 +59,6 @@ pub(crate) struct MessageEvent {
     previous_message: Option<Box<MessageEvent>>,
 }
 
-/// An attached file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct File {

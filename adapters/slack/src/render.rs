@@ -90,7 +90,6 @@ impl MessagePart {
         Value::Array(blocks)
     }
 
-    /// The text of its notification.
     pub(crate) fn notification(&self) -> String {
         match self.plain.char_indices().nth(NOTIFICATION) {
             None => self.plain.clone(),

@@ -45,7 +45,6 @@ const NAMES: usize = 200;
 /// How long the lists are cached.
 const CACHED: Duration = Duration::from_secs(300);
 
-/// The lists of a workspace.
 pub(crate) struct Lists {
     rooms: Cache<(), Arc<Vec<Room>>>,
     people: Cache<(), Arc<Vec<Person>>>,

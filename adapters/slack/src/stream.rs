@@ -55,7 +55,6 @@ const TURNS: usize = 1_000;
 /// The longest name of an agent on its card, in characters. Slack takes 256.
 const CARD: usize = 100;
 
-/// The streams of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     /// Our workspace, with which a channel's stream names whom it is for.

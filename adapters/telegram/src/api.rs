@@ -58,7 +58,6 @@ impl ApiError {
     }
 }
 
-/// A response of the Bot API.
 #[derive(Deserialize)]
 struct Response<T> {
     result: Option<T>,
@@ -78,7 +77,6 @@ struct FilePath {
     file_path: String,
 }
 
-/// The Bot API for one token.
 #[derive(Clone)]
 pub(crate) struct Api {
     bot: Bot,

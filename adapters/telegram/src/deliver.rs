@@ -46,7 +46,6 @@ pub(crate) struct SentMessage {
     pub(crate) message_id: i32,
 }
 
-/// A message to send.
 struct Draft {
     place: TelegramPlace,
     part: MessagePart,

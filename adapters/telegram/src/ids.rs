@@ -33,7 +33,6 @@ impl MessageIds {
         self.insert(chat, message, None);
     }
 
-    /// A part of an outbox row.
     pub(crate) fn add_sent(&mut self, chat: i64, message: i32, row: &str, part: usize) {
         self.insert(chat, message, Some((row.to_owned(), part)));
     }

@@ -41,7 +41,6 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Idle connections that are kept; more would only hold memory after a rush.
 const MAX_IDLE: usize = 4;
 
-/// The settings of a Telegram channel.
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,

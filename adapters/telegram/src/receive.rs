@@ -35,7 +35,6 @@ pub(crate) enum Update {
     Ignored,
 }
 
-/// Reads an update.
 pub(crate) fn update_of(update: &Value, me: &BotUser, channel: &str) -> Update {
     let found = if let Some(message) = update.get("message") {
         moved_of(message).or_else(|| message_of(message, me, channel))

@@ -32,7 +32,6 @@ const WIDEST_TABLE: usize = 36;
 /// Labels of at most this many characters share rows of three.
 const SHORT_LABEL: usize = 24;
 
-/// A message of Telegram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessagePart {
     /// Empty if it is sent without markup.
@@ -105,7 +104,6 @@ impl HtmlWriter {
         MessagePart { html: self.html, plain: self.plain }
     }
 
-    /// Literal text.
     fn raw(&mut self, text: &str) {
         self.plain.push_str(text);
         self.html.push_str(&escaped(text));

@@ -53,15 +53,12 @@ impl FromStr for Cursor {
 /// A change: ids and a status, no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its place.
     pub at: Cursor,
-    /// Whose it is.
     pub person: String,
     /// `turn`, `execution`, `question`, `message`, `arrival` or `thing`.
     pub kind: String,
     pub id: String,
     pub turn: Option<String>,
-    /// Its status now.
     pub status: String,
 }
 
@@ -76,7 +73,6 @@ pub trait Backend: Send + Sync + 'static {
     /// Whose session this secret is.
     async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable>;
     async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable>;
-    /// Ends one of the viewer's sessions.
     async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable>;
 
     /// The key that browsers subscribe to their push services with.
@@ -177,7 +173,6 @@ pub trait Backend: Send + Sync + 'static {
 
     /// What the viewer has and said with these words.
     async fn search(&self, viewer: &Viewer, query: &str) -> Result<Vec<Hits>, Unavailable>;
-    /// A note of the viewer's.
     async fn note(&self, viewer: &Viewer, path: &str) -> Result<Option<Note>, Unavailable>;
     /// Saves another text of a note, if it still is of this version. Returns what to tell the viewer, if it wasn't saved.
     async fn save_note(&self, viewer: &Viewer, note: Note) -> Result<Option<String>, Unavailable>;

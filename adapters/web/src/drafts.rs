@@ -39,7 +39,6 @@ pub(crate) struct DraftReader {
     looked: Instant,
 }
 
-/// What a reader lacks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DraftNews {
     /// The events; empty if there are none.
@@ -49,7 +48,6 @@ pub(crate) struct DraftNews {
 }
 
 impl Drafts {
-    /// Replaces a turn's draft.
     pub(crate) fn show(&self, turn: &str, person: &str, html: &str) {
         let (turn, person) = (turn.to_owned(), person.to_owned());
         let draft = Draft { turn, person, html: html.into(), written: Instant::now() };

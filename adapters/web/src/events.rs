@@ -103,7 +103,6 @@ impl Recent {
     }
 }
 
-/// All live pages.
 pub(crate) struct Live {
     backend: Arc<dyn Backend>,
     drafts: Arc<Drafts>,
@@ -115,13 +114,11 @@ pub(crate) struct Live {
     patience: Duration,
 }
 
-/// What a stream is for.
 pub(crate) struct Wanted {
     /// The changes and drafts of this person.
     pub(crate) person: String,
     /// From here on.
     pub(crate) after: Cursor,
-    /// The session, and its secret.
     pub(crate) session: String,
     pub(crate) secret: String,
 }

@@ -31,7 +31,6 @@ pub struct Settings {
     pub public_url: String,
     /// The hosts of push services that may be in our own network, and without TLS.
     pub push_hosts: Vec<String>,
-    /// What the assistant is called.
     pub assistant: String,
 }
 

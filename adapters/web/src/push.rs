@@ -33,7 +33,6 @@ impl SigningKey {
         key.ok().map(Self)
     }
 
-    /// Its public half.
     pub fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.public_key().as_ref())
     }

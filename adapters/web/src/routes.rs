@@ -62,7 +62,6 @@ pub(crate) struct Site {
     wrong_codes: Mutex<Option<(Instant, u32)>>,
 }
 
-/// A signed-in request.
 pub(crate) struct SignedIn {
     viewer: Viewer,
     secret: String,
@@ -214,7 +213,6 @@ impl Site {
         }
     }
 
-    /// The form of a signed-in request.
     async fn form(&self, headers: &HeaderMap, body: Body) -> Result<(SignedIn, Fields), Response> {
         let signed_in = self.signed_in(headers).await?;
         let fields = self.fields(body).await?;

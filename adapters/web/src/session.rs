@@ -27,7 +27,6 @@ pub(crate) fn begin(secret: &str, guard: &Guard) -> String {
     cookie((SESSION, secret), "Strict", LASTS, guard)
 }
 
-/// The cookie that ends one.
 pub(crate) fn end(guard: &Guard) -> String {
     cookie((SESSION, ""), "Strict", 0, guard)
 }
@@ -42,7 +41,6 @@ pub(crate) fn bind_login(secret: &str, guard: &Guard) -> String {
     cookie((LOGIN, secret), "Lax", 300, guard)
 }
 
-/// Its secret in a request.
 pub(crate) fn login_secret<'h>(headers: &'h HeaderMap, guard: &Guard) -> Option<&'h str> {
     value(headers, &full_name(LOGIN, guard))
 }

@@ -61,7 +61,6 @@ pub enum Badge {
     Pending,
     /// It is under way.
     Running,
-    /// It waits for a person.
     Waiting,
     Done,
     /// It ended early, with a part of what was asked.
@@ -96,7 +95,6 @@ pub enum RowKind {
     Orchestrator,
     /// Works on a part of it.
     Agent,
-    /// A skill call.
     Skill,
 }
 
@@ -106,15 +104,12 @@ pub struct Row {
     pub execution: String,
     /// How far it lies below the orchestrator.
     pub depth: usize,
-    /// What it is.
     pub kind: RowKind,
-    /// How it stands.
     pub badge: Badge,
     /// A role, or a skill.
     pub title: String,
     /// A mission, or a result in one line.
     pub about: String,
-    /// The agents it needs.
     pub needs: Vec<String>,
     /// Whether it was given or has read something from outside.
     pub tainted: bool,
@@ -141,9 +136,7 @@ pub struct Bar {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     pub key: String,
-    /// How it stands.
     pub badge: Badge,
-    /// Whose it is.
     pub person: String,
     /// Whether it can be stopped.
     pub is_open: bool,
@@ -201,7 +194,6 @@ impl Turn {
 /// A person's conversation over all channels, or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
-    /// Whose it is.
     pub person: String,
     pub name: String,
     /// The entries, oldest first.
@@ -219,7 +211,6 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     pub turn: String,
-    /// What it is about.
     pub title: String,
     /// Each part's name and text.
     pub parts: Vec<(String, String)>,
@@ -228,18 +219,15 @@ pub struct Details {
 /// A browser that is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Names it.
     pub key: String,
     /// What the browser calls itself.
     pub browser: String,
     pub since: Moment,
     /// When it was last used.
     pub seen: Moment,
-    /// Of what it is notified.
     pub notified: NotifyOf,
 }
 
-/// What a browser is notified of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NotifyOf {
     #[default]
@@ -305,7 +293,6 @@ pub struct Now {
 /// Today's use of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// Whose, and of what.
     pub name: String,
     /// How much was used.
     pub used: String,
@@ -316,7 +303,6 @@ pub struct Budget {
 /// What can be done with a row of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageAction {
-    /// Add a task with this title.
     AddTask,
     EditTask,
     CompleteTask,
@@ -371,7 +357,6 @@ impl PageAction {
         Self::WatchMail,
     ];
 
-    /// Its name in a form.
     pub fn name(self) -> &'static str {
         match self {
             Self::AddTask => "add-task",
@@ -424,14 +409,11 @@ impl PageAction {
     }
 }
 
-/// A table with a heading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The heading.
     pub title: String,
     /// What stands there instead of an empty table.
     pub empty: String,
-    /// The names of the columns.
     pub columns: Vec<String>,
     pub rows: Vec<TableRow>,
     /// What a field above it does with what is typed there, and the field's name.
@@ -461,7 +443,6 @@ impl From<Moment> for Cell {
 /// A line that the process logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// When.
     pub at: Moment,
     /// `ERROR`, `WARN`, `INFO`, `DEBUG` or `TRACE`.
     pub level: &'static str,
@@ -483,17 +464,14 @@ pub struct Edit {
     pub act: PageAction,
     /// Names what is changed.
     pub key: String,
-    /// The fields with their values.
     pub fields: Vec<(String, String)>,
 }
 
-/// What was used on a day.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageDay {
     /// The day, as `2026-11-21`.
     pub day: String,
     pub tokens: u64,
-    /// US dollars.
     pub usd: f64,
 }
 
@@ -506,22 +484,18 @@ pub struct UsageLine {
     pub calls: u64,
     /// Tokens; none for a skill.
     pub tokens: u64,
-    /// US dollars.
     pub usd: f64,
 }
 
 /// What a skill asked people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuestionLine {
-    /// The skill.
     pub name: String,
-    /// How many questions.
     pub asked: u64,
     /// How many of them got a yes.
     pub yes: u64,
     /// How many got a no.
     pub no: u64,
-    /// How many expired.
     pub expired: u64,
     /// The median time until an answer, in words; empty without one.
     pub median: String,

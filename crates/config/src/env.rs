@@ -48,7 +48,6 @@ pub fn clear_initial_environment() {
 }
 
 impl Env {
-    /// The environment of this process.
     pub fn of_process() -> Self {
         Self {
             vars: std::env::vars_os().collect(),

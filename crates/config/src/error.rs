@@ -9,7 +9,6 @@ use crate::document::Problem;
 /// All problems of a configuration, in the order of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// At least one.
     pub problems: Vec<Problem>,
 }
 

@@ -9,7 +9,6 @@ use crate::secret::SOURCES;
 
 const EXAMPLE: &str = include_str!("../../../config.example.toml");
 
-/// What a key's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     Flag,
@@ -18,13 +17,11 @@ pub enum KeyKind {
     Text,
     /// `auto`, `ask` or `deny`.
     Policy,
-    /// Texts.
     List,
     /// A secret, or where it is.
     Secret,
 }
 
-/// A key of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// Its table, such as `model.price`.
@@ -33,7 +30,6 @@ pub struct Key {
     pub kind: KeyKind,
     /// Its default or an example.
     pub example: &'static str,
-    /// What it is for.
     pub about: String,
 }
 

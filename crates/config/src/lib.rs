@@ -65,15 +65,10 @@ pub struct Config {
     pub path: Option<PathBuf>,
     /// The folder for our data: the embedded store, history, working folders.
     pub data_dir: PathBuf,
-    /// `[assistant]`.
     pub assistant: Assistant,
-    /// `[store]`.
     pub store: Store,
-    /// `[model]`.
     pub model: ModelConfig,
-    /// `[limits]`.
     pub limits: Limits,
-    /// `[approval]`.
     pub approval: Approval,
     /// `[mail]`; without it, outgoing mail is written to files.
     pub mail: Option<MailConfig>,
@@ -83,7 +78,6 @@ pub struct Config {
     pub contacts: Option<DavConfig>,
     /// `[connect]`; without it, nobody connects accounts.
     pub connect: Option<ConnectConfig>,
-    /// `[secrets]`.
     pub secrets: SecretsConfig,
     /// `[web] search`; without it, the web can't be searched.
     pub search: Option<SearchConfig>,
@@ -95,7 +89,6 @@ pub struct Config {
     pub oauth: BTreeMap<String, OAuthConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
-    /// `[skills]`.
     pub skills: Skills,
     /// `[instructions]`, by name: what their scripts find in their environment.
     pub instructions: BTreeMap<String, BTreeMap<String, Secret>>,
@@ -105,9 +98,7 @@ pub struct Config {
     pub resolver: Option<SocketAddr>,
     /// `[backup]`; without it, `serve` makes no backups.
     pub backup: Option<Backup>,
-    /// `[memory]`.
     pub memory: Memory,
-    /// `[retention]`.
     pub retention: Retention,
     /// `[schedules] catch_up`: whether runs missed while the service was down are made up for.
     pub catch_up: bool,
@@ -119,9 +110,7 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// `[otlp]`; without it, no traces are sent.
     pub otlp: Option<Otlp>,
-    /// `[voice]`.
     pub voice: VoiceConfig,
-    /// `[[watches]]`.
     pub watches: Vec<WatchConfig>,
     /// `[watching] folders`: folders of files that owners may watch.
     pub watched_folders: Vec<String>,

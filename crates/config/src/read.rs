@@ -30,7 +30,6 @@ impl ConfigReader<'_> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Notes a problem.
     pub(super) fn problem(&self, at: Option<Position>, key: Option<String>, message: String) {
         let file = self.document.file.to_owned();
         let (position, severity) = (at.unwrap_or_default(), Severity::Error);
@@ -48,7 +47,6 @@ pub(super) struct Section<'r> {
 }
 
 impl<'r> Section<'r> {
-    /// Reads the file's root.
     pub(super) fn root<T>(reader: &'r ConfigReader<'r>, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
         let table = reader.document.root.as_table();
         Self { reader, path: String::new(), start: None, table, asked: Vec::new() }.run(read)
@@ -90,7 +88,6 @@ impl<'r> Section<'r> {
         self.reader.document.syntax.iter().all(|problem| problem.severity != Severity::Syntax)
     }
 
-    /// Notes a problem with a key.
     pub(super) fn problem(&self, key: &str, problem: impl Into<String>) {
         let at = self.entry(key).map(|entry| entry.at);
         self.reader.problem(at.or(self.start), Some(self.key(key)), problem.into());

@@ -13,7 +13,6 @@ use crate::document::{Entry, Node, Value};
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -93,7 +92,6 @@ pub fn credential(name: &str, env: &Env) -> Option<PathBuf> {
     files.iter().find(|file| file.exists()).or(files.last()).cloned()
 }
 
-/// The path of the credential that a file names.
 pub(super) fn credential_file(name: &str, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
     if name.contains('/') {
         return Err(format!("the credential {name:?} must be a name, not a path"));

@@ -8,13 +8,11 @@ use super::{Approval, Limits};
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     pub limits: Limits,
-    /// The approval policy.
     pub approval: Approval,
     /// `CHANNEL:USER` of those who may talk everywhere, let others in and answer for everybody.
     pub owners: Vec<String>,
     /// The ids that may talk, by channel; `*` is everyone.
     pub allow: HashMap<String, Vec<String>>,
-    /// The mail account's address.
     pub mail_address: Option<String>,
     /// The address of the web page, if there is one.
     pub page: Option<String>,

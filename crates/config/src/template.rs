@@ -18,7 +18,6 @@ pub fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
     environment
 }
 
-/// The engine's message.
 pub fn message(error: &Error) -> String {
     error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }

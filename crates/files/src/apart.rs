@@ -22,13 +22,11 @@ const MAX_BYTES: u64 = 64 << 20;
 /// The part of a file to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
-    /// The text of a PDF.
     Pdf,
     /// The files inside an archive, or the text of a document that is an archive.
     Archive,
     /// The file of this number in an archive.
     Entry(usize),
-    /// The text of a mail.
     Mail,
     /// The file of this number in a mail.
     Attachment(usize),

@@ -30,7 +30,6 @@ pub(super) enum Archive {
     Unread,
 }
 
-/// A file inside.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Inside {
     /// Its name with its folders, for people.
@@ -39,13 +38,11 @@ pub(super) struct Inside {
     pub(super) media_type: String,
     /// Its size, as the archive says.
     pub(super) bytes: u64,
-    /// Whether it has a password.
     pub(super) is_locked: bool,
 }
 
 type Zip<'c> = ZipArchive<Cursor<&'c [u8]>>;
 
-/// Looks into an archive.
 pub(super) fn look(content: &[u8]) -> Result<Archive, FileProblem> {
     let mut zip = open(content)?;
     let names: Vec<String> = zip.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect();

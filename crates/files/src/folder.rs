@@ -41,7 +41,6 @@ pub enum FolderError {
     /// The folder can't be written.
     #[error("the folder of files can't be written: {0}")]
     Disk(#[from] std::io::Error),
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -58,7 +58,6 @@ fn kind_of(content: &[u8], says_text: bool, charset: Option<&str>) -> (FileKind,
     }
 }
 
-/// The charset that a type names.
 fn charset(media_type: &str) -> Option<&str> {
     media_type
         .split(';')

@@ -14,10 +14,8 @@ const MAX_PAGES: usize = 200;
 /// The limit for an unpacked stream in the file, in bytes.
 const MAX_UNPACKED: usize = 32 << 20;
 
-/// The text of a PDF.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PdfText {
-    /// How many pages it has.
     pub(super) pages: usize,
     /// How many of them were read.
     pub(super) read: usize,

@@ -33,7 +33,6 @@ pub struct FileReading {
     pub kind: FileKind,
     pub media_type: String,
     pub text: Option<String>,
-    /// How many pages it has.
     pub pages: Option<usize>,
     /// Why its text can't be read.
     pub problem: Option<FileProblem>,
@@ -46,11 +45,9 @@ pub struct Taken {
     pub name: String,
     /// Its type, where the other file says it.
     pub media_type: String,
-    /// The contents.
     pub bytes: Vec<u8>,
 }
 
-/// Reads files.
 #[derive(Debug)]
 pub struct Reader {
     /// Our own program: run with `read-file`, it does [`apart::run`].

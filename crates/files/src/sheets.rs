@@ -11,7 +11,6 @@ use super::MAX_TEXT;
 /// The widest table that is read, in cells; what stands farther to the right is rarely meant for people.
 const MAX_COLUMNS: usize = 256;
 
-/// The text of a workbook.
 pub(super) fn text(content: &[u8]) -> Result<String, XlsxError> {
     let mut book: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(content))?;
     let sheets = book.sheets_metadata().to_vec();

@@ -29,7 +29,6 @@ macro_rules! counts {
 }
 counts!(i64 u64 u32 usize);
 
-/// The messages of one file.
 struct Messages(FluentBundle<FluentResource>);
 
 impl Messages {

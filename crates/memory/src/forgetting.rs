@@ -23,7 +23,6 @@ pub struct Forgetting<'a> {
     pub person: &'a PersonId,
     /// The conversation in which they ask; in a room, messages of that room alone are forgotten.
     pub here: Option<&'a Conversation>,
-    /// The person's zone.
     pub zone: Tz,
 }
 
@@ -69,7 +68,6 @@ impl Meant {
         Some(MemoryRow { text: history::without(&self.memory.text, &is_gone), ..self.memory.clone() })
     }
 
-    /// The text that goes.
     pub fn text(&self) -> String {
         self.past.as_ref().map_or_else(|| self.memory.text.clone(), |past| past.join("; "))
     }

@@ -40,7 +40,6 @@ pub(super) struct Term {
 /// Stored words that count as a term.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Lookup {
-    /// The word itself.
     pub(super) word: String,
     /// The first word that isn't meant any more.
     pub(super) to: String,

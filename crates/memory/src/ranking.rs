@@ -39,7 +39,6 @@ const CATCH_UP: usize = 512;
 pub struct Asker<'a> {
     pub person: &'a PersonId,
     pub here: &'a Conversation,
-    /// The person's zone.
     pub zone: Tz,
     /// What compares meanings, if that is wanted.
     pub vectors: Option<&'a Vectors>,
@@ -59,16 +58,13 @@ pub enum SearchIn {
     Memories,
     /// In memories, by a message that may ask for none of them: the days and bare numbers in it say nothing.
     MemoriesForMessage,
-    /// In what was said.
     Conversations,
     Both,
 }
 
-/// A text that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     Memory(MemoryRow),
-    /// Something that was said.
     Said(SaidRow),
 }
 

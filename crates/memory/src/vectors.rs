@@ -44,10 +44,8 @@ pub struct Vectors {
 /// Why no vectors were made.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
-    /// The server failed.
     #[error("{0}")]
     Server(#[from] ModelError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -17,7 +17,6 @@ static GREEK: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Gr
 static RUSSIAN: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Russian));
 static ARABIC: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Arabic));
 
-/// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     /// The word in small letters, without accents.

@@ -23,7 +23,6 @@ impl Api {
         Ok(Self { client: http_client()?, base, key: key.unwrap_or_default() })
     }
 
-    /// Begins a request.
     pub fn request(&self, path: &str) -> Result<RequestBuilder, ModelError> {
         let url = self.base.join(path);
         let url =

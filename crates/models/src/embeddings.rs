@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server, and the model there.
 pub struct Embedder {
-    /// The model's name.
     pub name: String,
     api: Api,
 }
@@ -85,12 +84,10 @@ impl Vector {
         Some(Self(numbers.iter().map(byte).collect()))
     }
 
-    /// As it was stored.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// As it is stored.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

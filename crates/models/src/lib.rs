@@ -37,7 +37,6 @@ impl Model for NoModel {
 /// A language model, or something that behaves like one.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Answers one request.
     async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError>;
 
     /// The price of a call, if known; the highest if several models may answer.
@@ -53,34 +52,25 @@ pub trait Model: Send + Sync {
 
 pub type SharedModel = Arc<dyn Model>;
 
-/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The engine's rules and notes.
     System,
-    /// The person.
     User,
-    /// The model.
     Assistant,
-    /// The result of a tool call.
     Tool,
 }
 
-/// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// The role of the speaker.
     pub role: Role,
     /// The text; may be empty beside tool calls.
     pub text: PromptText,
-    /// The calls of an assistant message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// The call that a tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// The pictures of a person's message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Picture>,
 }
@@ -97,12 +87,10 @@ pub struct Picture {
 }
 
 impl Message {
-    /// A message of plain text.
     pub fn new(role: Role, text: impl Into<PromptText>) -> Self {
         Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None, pictures: Vec::new() }
     }
 
-    /// The result of a tool call.
     pub fn tool(call_id: impl Into<String>, text: impl Into<PromptText>) -> Self {
         Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, text) }
     }
@@ -131,7 +119,6 @@ pub struct Tool {
 /// One request. Message 0 is the stable prefix (system); a cache breakpoint follows it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The messages in order.
     pub messages: Vec<Message>,
     /// The tools, in a fixed order; without any, a plain answer is wanted.
     pub tools: Vec<Tool>,
@@ -151,7 +138,6 @@ pub struct Usage {
     pub prompt: u64,
     /// Tokens of the requests from the provider's cache.
     pub cached: u64,
-    /// Tokens of the answers.
     pub completion: u64,
 }
 
@@ -197,12 +183,10 @@ pub enum ModelErrorKind {
     Refused,
     /// An answer without text and calls, or one that makes no sense.
     Nonsense,
-    /// There is no model.
     NoModel,
 }
 
 impl ModelErrorKind {
-    /// One word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -220,7 +204,6 @@ impl ModelErrorKind {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// The kind of failure.
     pub kind: ModelErrorKind,
     /// The description, in the provider's own words.
     pub message: String,

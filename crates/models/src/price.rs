@@ -69,12 +69,10 @@ impl Price {
 pub struct SharedPrice(Arc<RwLock<Option<Price>>>);
 
 impl SharedPrice {
-    /// The current price.
     pub fn get(&self) -> Option<Price> {
         *self.0.read()
     }
 
-    /// Sets the price of later calls.
     pub fn set(&self, price: Option<Price>) {
         *self.0.write() = price;
     }

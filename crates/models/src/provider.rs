@@ -34,7 +34,6 @@ pub struct ProviderConfig {
     pub provider: String,
     /// The model's name, as the provider calls it.
     pub name: String,
-    /// The key, where one is needed.
     pub api_key: Option<String>,
     /// Another address than the provider's own.
     pub base_url: Option<String>,
@@ -94,7 +93,6 @@ pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// The HTTP client that providers share.
 pub fn http_client() -> Result<reqwest::Client, ModelError> {
     install_tls();
     reqwest::Client::builder()
@@ -110,7 +108,6 @@ pub fn http_client() -> Result<reqwest::Client, ModelError> {
         })
 }
 
-/// A model of a provider.
 pub struct Provider {
     client: genai::Client,
     kind: AdapterKind,

@@ -74,7 +74,6 @@ struct Order {
     may: Permissions,
 }
 
-/// Starts programs.
 #[derive(Debug, Clone)]
 pub struct Launcher {
     /// Our own program.

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// An argument of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Argument {
     pub name: String,

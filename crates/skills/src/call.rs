@@ -13,7 +13,6 @@ use super::{ErrorKind, Grant, Output, SkillError};
 /// Stands for all of a message, which is the first line of the block below.
 const LINE_IN_BLOCK: &str = "the first line below";
 
-/// A call to be made.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     pub agent: &'a ExecutionId,
@@ -41,7 +40,6 @@ pub struct Call<'a> {
 pub struct CallReport {
     pub execution: ExecutionId,
     pub skill: String,
-    /// How it ended.
     pub status: ExecutionStatus,
     /// One line for people.
     pub summary: String,
@@ -53,16 +51,13 @@ pub struct CallReport {
     pub is_own: bool,
     /// The outside sources of what it was given and read.
     pub taint: Taint,
-    /// Why it failed.
     pub error: Option<CallError>,
 }
 
 /// A failure as it is stored and shown in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallError {
-    /// What kind of failure.
     pub kind: ErrorKind,
-    /// What happened.
     #[serde(flatten)]
     pub message: ErrorText,
     #[serde(default)]
@@ -129,7 +124,6 @@ pub(super) fn new_row(ctx: &TurnContext, call: &Call<'_>) -> ExecutionRow {
     }
 }
 
-/// The outcome of a call's work.
 pub(super) enum Outcome {
     Completed(Output),
     /// It certainly didn't happen.
@@ -175,7 +169,6 @@ impl Outcome {
     }
 }
 
-/// A closed row as a report.
 pub fn report(row: &ExecutionRow) -> CallReport {
     let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
     CallReport {

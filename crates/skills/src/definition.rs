@@ -34,7 +34,6 @@ pub struct Domain {
     pub skills: Vec<Arc<Skill>>,
     /// The skills that can't work here: built-in skills for a chat platform, where there is none.
     pub unavailable: Vec<Arc<Skill>>,
-    /// The file it was read from.
     pub file: String,
 }
 
@@ -83,7 +82,6 @@ pub struct Skill {
     pub repeatable: bool,
     /// How long a call may take, if not as long as the configuration allows.
     pub timeout: Option<Duration>,
-    /// The code behind it.
     pub handler: Handler,
     /// JSON Schema of the arguments.
     pub parameters: Value,
@@ -129,7 +127,6 @@ impl Checker {
     }
 }
 
-/// Compiles a schema.
 pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
     // Only patterns of linear time: they are matched against what models and strangers write.
     let options = jsonschema::draft202012::options().with_pattern_options(PatternOptions::regex()).offline();
@@ -170,11 +167,8 @@ impl std::fmt::Debug for Checker {
 pub enum Handler {
     /// Ours, by its name.
     Builtin(String),
-    /// A call of an HTTP API.
     Http(Box<HttpHandler>),
-    /// A program.
     Command(CommandHandler),
-    /// A tool of an MCP server.
     Mcp(McpTool),
     /// Instructions that others wrote, or a script of theirs.
     Instructions(InstructionCall),

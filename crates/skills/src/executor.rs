@@ -63,11 +63,8 @@ const WROTE_AGAIN: &str = "not done, because the person has just written again; 
 pub struct Executor {
     /// The folder for the commands' working directories.
     pub work_dir: PathBuf,
-    /// Starts the commands.
     pub launcher: Launcher,
-    /// The accounts and clients.
     pub services: Arc<Services>,
-    /// Circuit breakers.
     pub breakers: Breakers,
     /// Reads what a person asked for; none where every model is basic mode.
     pub intent: Option<SharedModel>,

@@ -32,7 +32,6 @@ pub(super) struct Fetched<'a> {
     pub(super) source: String,
     /// Where it was, the same each time that it's fetched.
     pub(super) origin: String,
-    /// Its content.
     pub(super) bytes: &'a [u8],
 }
 

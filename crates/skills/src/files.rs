@@ -40,7 +40,6 @@ pub(super) struct Gathered {
     pub(super) good: BTreeMap<PathBuf, Domain>,
     /// All domains that count.
     pub(super) domains: Vec<Domain>,
-    /// Every problem.
     pub(super) problems: Vec<Problem>,
 }
 

@@ -65,13 +65,10 @@ pub enum SlotType {
     /// Everything up to the end.
     Any,
     Word,
-    /// Somebody's name.
     Person,
-    /// An email address.
     Address,
     /// `#general`.
     Channel,
-    /// A web address.
     Link,
     /// A day, a time, or both, perhaps with "by".
     Due,
@@ -83,7 +80,6 @@ pub enum SlotType {
     Period,
     /// How often, and when first.
     Repeat,
-    /// How long.
     Length,
 }
 

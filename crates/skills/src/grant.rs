@@ -16,7 +16,6 @@ pub struct Grant {
 /// The most that a role allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleRights {
-    /// The skills that it allows.
     pub allow: Vec<String>,
     /// The skills among these that it denies all the same.
     pub deny: Vec<String>,
@@ -29,9 +28,7 @@ pub struct RoleRights {
 pub struct Rights<'r> {
     /// The skills that were asked for; none for all that the rest allows.
     pub asked: Option<&'r [String]>,
-    /// The agent's role.
     pub role: Option<&'r RoleRights>,
-    /// The grant of the agent above.
     pub parent: Option<&'r Grant>,
     /// What the person may use in this place, each with how far its effects reach.
     pub offered: &'r BTreeMap<String, AccessLevel>,

@@ -51,7 +51,6 @@ pub fn by_itself(skill: &str) -> ErrorText {
 pub enum ErrorKind {
     /// The service rejects our credential.
     Auth,
-    /// The arguments are wrong.
     Params,
     /// The service was not reached, or it failed.
     Network,
@@ -85,7 +84,6 @@ impl ErrorKind {
         matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Overtaken | Self::Budget)
     }
 
-    /// Its text form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -166,7 +164,6 @@ impl SkillError {
 /// Why a skill call ended early: an error of its own, or of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The call failed.
     #[error(transparent)]
     Skill(SkillError),
     /// The store failed, or the turn belongs to somebody else by now.
@@ -180,7 +177,6 @@ impl<E: Into<SkillError>> From<E> for Failure {
     }
 }
 
-/// The result of a skill call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// One line for people.

@@ -186,7 +186,6 @@ impl Skills {
         skills.reload().map(|_| skills)
     }
 
-    /// The skills as they are now.
     pub fn current(&self) -> Arc<Registry> {
         self.current.current()
     }

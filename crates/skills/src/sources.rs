@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::builtin;
 
-/// The sources of an output.
 pub(super) fn of_output(title: &str, data: &Value) -> Taint {
     let items = data["items"].as_array().into_iter().flatten();
     let named: Taint = std::iter::once(data)

@@ -41,7 +41,6 @@ impl From<Error> for TemplateError {
     }
 }
 
-/// A checked template.
 #[derive(Debug, Clone)]
 pub struct Template {
     source: String,
@@ -89,7 +88,6 @@ impl Template {
         self.source.trim_start().starts_with("{{") || self.source.trim_start().starts_with("{%")
     }
 
-    /// The template as it was written.
     pub fn source(&self) -> &str {
         &self.source
     }

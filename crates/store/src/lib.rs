@@ -109,7 +109,6 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { backend, reader, writer, clock }) })
     }
 
-    /// The database and its location.
     pub fn backend(&self) -> &Backend {
         &self.inner.backend
     }

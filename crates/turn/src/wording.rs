@@ -57,7 +57,6 @@ pub fn choose(text: &str, options: &[String]) -> String {
 /// So many characters of a text leave a list of ten readable.
 const MAX_LISTED: usize = 300;
 
-/// A duration for people.
 pub fn duration(duration: Duration) -> String {
     match duration.as_secs() {
         0 => l10n::durations::milliseconds(duration.as_millis()),
@@ -199,7 +198,6 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// The progress of a turn.
 pub fn working(progress: &Progress) -> String {
     let mut text = l10n::turns::working();
     for agent in &progress.agents {
@@ -245,7 +243,6 @@ pub fn status(running: usize, waiting: usize, questions: &[QuestionRow]) -> Stri
 pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection broke off in the \
      middle. It won't be repeated; tell the person to check.";
 
-/// A task is due.
 pub fn reminder(title: &str, due: Option<&str>) -> String {
     match due {
         Some(due) => l10n::notices::reminder_due(title, due),

@@ -13,7 +13,6 @@ words! {
 }
 
 words! {
-    /// What an account can be used for.
     AccountService {
         Mail = "mail",
         Calendar = "calendar",
@@ -24,7 +23,6 @@ words! {
 words! {
     AccountState {
         Ready = "ready",
-        /// Its login has ended.
         NeedsLogin = "needs_login",
         /// Its tokens are being revoked; then it is deleted.
         Disconnecting = "disconnecting",
@@ -36,7 +34,6 @@ words! {
     LoginState {
         /// The person has the link.
         Offered = "offered",
-        /// A browser opened it.
         Opened = "opened",
         /// The provider's code is there.
         Arrived = "arrived",

@@ -43,7 +43,6 @@ pub enum Allowance {
     /// One call of a service or a program.
     Call {
         skill: String,
-        /// Its arguments, as JSON.
         arguments: String,
     },
 }

@@ -46,7 +46,6 @@ pub fn lines_around(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A source as one short line.
 fn short(source: &str) -> String {
     let line = unbracketed(source, usize::MAX);
     match line.len() > MAX_SOURCE {

@@ -105,7 +105,6 @@ pub fn bits(text: &str) -> Option<u128> {
     (digits.len() == 22).then(|| digits.iter().try_fold(0, add)).flatten()
 }
 
-/// The system's clock and randomness.
 #[derive(Debug, Default)]
 pub struct SystemClock;
 
@@ -139,7 +138,6 @@ impl FixedClock {
         Arc::new(Self { now: AtomicI64::new(now), next: AtomicU64::new(1) })
     }
 
-    /// Moves the clock.
     pub fn advance(&self, by: std::time::Duration) {
         let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.now.fetch_add(ms, Ordering::SeqCst);

@@ -26,7 +26,6 @@ enum Origin {
     Outside,
 }
 
-/// The message of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Row", into = "Row")]
 pub struct ErrorText(Vec<(Origin, String)>);

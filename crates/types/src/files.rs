@@ -3,7 +3,6 @@
 use super::words;
 
 words! {
-    /// The kind of a file, by its content.
     FileKind {
         Text = "text",
         Pdf = "pdf",
@@ -34,7 +33,6 @@ words! {
         NotDownloaded = "not downloaded",
         /// A PDF or a document without text, such as a scan.
         NoText = "no text",
-        /// It has a password.
         Locked = "locked",
         /// It can't be read within our limits, or is broken.
         Unreadable = "unreadable",

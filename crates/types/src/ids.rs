@@ -14,7 +14,6 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// The id's text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -74,7 +73,6 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A person, with any number of accounts.
     PersonId,
     /// A place where people talk to the assistant.
     ConversationId,
@@ -82,17 +80,13 @@ ids! {
     TurnId,
     /// A row of the execution journal: an orchestrator, an agent, a skill call or a workflow's run.
     ExecutionId,
-    /// A question to a person.
     QuestionId,
-    /// A standing approval.
     RuleId,
     /// A running process, as other processes on the same store see it.
     InstanceId,
     /// A message to deliver. 22 characters, the same for every attempt, so that platforms can deduplicate by it.
     OutboxId,
-    /// A task of the to-do list.
     TaskId,
-    /// A file that somebody sent.
     FileId,
     MemoryId,
     /// A schedule: a message that arrives regularly.

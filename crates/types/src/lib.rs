@@ -83,7 +83,6 @@ macro_rules! words {
             /// Every variant, in declaration order.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The text form.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text),+

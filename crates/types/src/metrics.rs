@@ -139,7 +139,6 @@ impl Metrics {
     }
 }
 
-/// Registers a metric and returns it.
 pub fn register<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
@@ -150,7 +149,6 @@ pub fn text() -> String {
     METRICS.as_ref().map_or_else(String::new, |metrics| encode(&metrics.registry))
 }
 
-/// A registry as text.
 pub fn encode(registry: &Registry) -> String {
     TextEncoder::new().encode_to_string(&registry.gather()).unwrap_or_else(|error| {
         tracing::error!(%error, "the metrics can't be written");
@@ -158,7 +156,6 @@ pub fn encode(registry: &Registry) -> String {
     })
 }
 
-/// Creates the counters of a channel.
 pub fn channel(channel: &str) {
     count(|metrics| {
         for result in ["sent", "retry", "unknown", "dead"] {
@@ -195,7 +192,6 @@ pub fn delivery(channel: &str, result: &str) {
     count(|metrics| metrics.deliveries.with_label_values(&[channel, result]).inc());
 }
 
-/// Creates the counters of a model.
 pub fn model(model: &str) {
     count(|metrics| {
         metrics.model_calls.with_label_values(&[model, "completed"]);

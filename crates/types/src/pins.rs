@@ -5,7 +5,6 @@ use super::words;
 words! {
     /// What kind of thing was accepted as it was at that moment.
     PinKind {
-        /// The definition of a tool of an MCP server.
         McpTool = "mcp_tool",
         /// A folder with a `SKILL.md`.
         Instructions = "instructions",

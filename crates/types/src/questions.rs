@@ -33,19 +33,14 @@ pub enum QuestionKind {
     },
     /// Which of these options?
     Choice {
-        /// What the choice is about.
         subject: String,
-        /// The options, in the order of their buttons.
         options: Vec<String>,
     },
     /// Shall this plan run?
     Plan {
-        /// What it is for.
         goal: String,
     },
-    /// What is the value of a workflow's input?
     Input {
-        /// The input's name.
         name: String,
     },
 }
@@ -66,7 +61,6 @@ impl QuestionKind {
         matches!(self, Self::Continue { needs_owner: true, .. })
     }
 
-    /// The options of a choice.
     pub fn options(&self) -> &[String] {
         match self {
             Self::Choice { options, .. } => options,
@@ -86,13 +80,10 @@ impl QuestionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Go on.
     Continue,
     /// End with a summary of the results so far.
     Summarise,
-    /// End.
     Stop,
-    /// Do it.
     Approve,
     /// Don't.
     Reject,
@@ -119,7 +110,6 @@ impl Answer {
         }
     }
 
-    /// The text form.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Continue => "continue",

@@ -15,13 +15,10 @@ words! {
     TurnStatus {
         /// Ready to go on.
         Queued = "queued",
-        /// In progress.
         Running = "running",
         /// Waiting for a person.
         Waiting = "waiting",
-        /// Answered.
         Completed = "completed",
-        /// Ended with an error.
         Failed = "failed",
         /// Stopped by a person.
         Cancelled = "cancelled",
@@ -34,9 +31,7 @@ words! {
     ExecutionKind {
         /// Plans a turn; one per turn.
         Orchestrator = "orchestrator",
-        /// A sub-agent.
         Agent = "agent",
-        /// A skill call.
         Skill = "skill",
     }
 }
@@ -45,16 +40,12 @@ words! {
     ExecutionStatus {
         /// Not started.
         Pending = "pending",
-        /// In progress.
         Running = "running",
-        /// Waiting for a person.
         Waiting = "waiting",
-        /// Done.
         Completed = "completed",
         /// Ended early, with partial results.
         Partial = "partial",
         Failed = "failed",
-        /// Out of time.
         Timeout = "timeout",
         /// Not started, because a dependency failed.
         Skipped = "skipped",
@@ -80,14 +71,11 @@ impl ExecutionStatus {
 words! {
     /// The limit that ended an execution early.
     StopReason {
-        /// Its tool calls are used up.
         ToolCalls = "tool_calls",
         Time = "time",
-        /// Its tokens are used up.
         Tokens = "tokens",
         /// Its money is used up.
         Cost = "cost",
-        /// Its model calls are used up.
         ModelCalls = "model_calls",
         /// No more agents may be started below it.
         Agents = "agents",
@@ -97,7 +85,6 @@ words! {
 words! {
     /// How far the effects of a skill, or of an agent, may reach. The later ones include the earlier ones.
     AccessLevel {
-        /// It only reads.
         Read = "read",
         /// It changes what we keep in our own store.
         Own = "own",
@@ -121,20 +108,15 @@ words! {
 }
 
 words! {
-    /// The kind of an inbox row.
     InboxKind {
         Message = "said",
-        /// A slash command.
         Command = "command",
-        /// A button was pressed.
         Press = "press",
-        /// A typed answer to a question.
         Answer = "answer",
     }
 }
 
 words! {
-    /// What we answer in a room.
     #[derive(Default)]
     RoomAnswers {
         /// Everything that is written there.
@@ -147,11 +129,8 @@ words! {
 }
 
 words! {
-    /// The state of a message's delivery.
     OutboxState {
-        /// To be sent.
         Pending = "pending",
-        /// Being sent.
         Sending = "sending",
         /// It may have been sent: ask the platform before sending again.
         Unknown = "unknown",
@@ -167,7 +146,6 @@ words! {
     MessageForm {
         /// With its markup and buttons.
         Rich = "rich",
-        /// Without.
         Plain = "plain",
         /// In smaller parts.
         Small = "small",
@@ -181,7 +159,6 @@ words! {
     QuestionState {
         /// It waits for an answer.
         Pending = "pending",
-        /// Somebody answered.
         Answered = "answered",
         /// Nobody answered in time, or it is no longer needed.
         Expired = "expired",
@@ -191,7 +168,6 @@ words! {
 words! {
     /// How a person wants a turn to end or pause.
     Ending {
-        /// End it.
         Stop = "stop",
         /// End it with a summary of the results so far.
         Summarise = "summarise",
@@ -203,9 +179,7 @@ words! {
 }
 
 words! {
-    /// The status of a workflow's run.
     RunStatus {
-        /// In progress.
         Running = "running",
         /// Waiting for a person. Never stored: the turn's status says so.
         Waiting = "waiting",

@@ -68,7 +68,6 @@ impl Taint {
         self.sources().collect::<Vec<_>>().join("\n")
     }
 
-    /// Reads the form in the store.
     pub fn read(stored: &str) -> Self {
         Self(stored.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }

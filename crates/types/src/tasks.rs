@@ -3,9 +3,7 @@
 use super::words;
 
 words! {
-    /// Whether a task is done.
     TaskState {
-        /// To be done.
         Open = "open",
         Done = "done",
     }
@@ -24,11 +22,8 @@ words! {
 }
 
 words! {
-    /// Whether a schedule runs.
     ScheduleState {
-        /// It runs.
         Active = "active",
-        /// A person paused it.
         Paused = "paused",
         /// It failed too often, or has no further time.
         Stopped = "stopped",

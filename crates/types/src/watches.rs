@@ -11,7 +11,6 @@ use super::{AccountId, TaskId, words};
 pub const MAX_WATCHES: usize = 100;
 
 words! {
-    /// What sets a watch off.
     WatchTrigger {
         Mail = "mail", EventBegins = "event_begins", EventChanges = "event_changes", TaskDue = "task_due", File = "file",
         Room = "room", Webhook = "webhook",
@@ -70,9 +69,7 @@ pub struct Condition {
     pub from: Vec<String>,
     /// Words of its subject or title.
     pub subject: Vec<String>,
-    /// Words of its text.
     pub text: Vec<String>,
-    /// Whether it has an attachment.
     pub attachment: Option<bool>,
     /// Whether somebody from outside takes part.
     pub outside: Option<bool>,
@@ -125,7 +122,6 @@ pub struct WatchItem {
     pub noun: ItemNoun,
     /// As skills know it.
     pub id: String,
-    /// Who it is from, as it says.
     pub from: String,
     /// Its subject or title.
     pub title: String,

@@ -26,12 +26,9 @@ pub const BUILT_IN: [(&str, &str); 7] = [
     ("weekly-review", include_str!("../../../skills/workflows/weekly-review.yaml")),
 ];
 
-/// A file and its text.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its name, as shown to people.
     pub name: String,
-    /// Its content.
     pub text: String,
 }
 
@@ -104,7 +101,6 @@ impl Catalogue {
         self.workflows.iter().any(|workflow| workflow.file == name)
     }
 
-    /// Logs the errors.
     pub fn log_problems(&self) {
         for problem in self.problems.iter().filter(|problem| !problem.is_warning()) {
             match self.has_file(&problem.file) {

@@ -10,9 +10,7 @@ use adjutant_types::ExecutionStatus;
 /// An agent and its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
     pub id: String,
-    /// The names of its dependencies.
     pub depends_on: Vec<String>,
 }
 
@@ -147,7 +145,6 @@ pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
 /// Whether an agent may start, given the status of its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// Start it.
     Ready,
     /// A dependency hasn't ended.
     Blocked,

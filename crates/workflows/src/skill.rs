@@ -76,7 +76,6 @@ fn is_asked(input: &Input) -> bool {
     input.required && input.default.is_none()
 }
 
-/// The description in a line.
 fn summary(workflow: &Workflow) -> String {
     let mut line = workflow.description.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() > MAX_SUMMARY {

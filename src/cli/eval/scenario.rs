@@ -35,7 +35,6 @@ struct File {
     group: String,
     /// For the scenarios that don't say it.
     now: DateTime<Utc>,
-    /// What there is in each scenario.
     #[serde(default)]
     world: World,
     scenarios: Vec<Value>,

@@ -67,7 +67,6 @@ async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliEr
 
 /// An application that is registered at a provider.
 struct Application {
-    /// Its table.
     section: &'static str,
     /// Whose accounts, as a question says it.
     accounts: &'static str,

@@ -14,15 +14,12 @@ use crate::service::{self, StartError};
 /// A part of the configuration that is asked for and tested as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum Part {
-    /// `[assistant]`.
     Assistant,
     /// `[channels.NAME]`.
     Channel(String),
-    /// `[model]`.
     Model,
     /// `[mail]`, `[calendar]` or `[contacts]`.
     Accounts(&'static str),
-    /// `[connect]`.
     Connect,
 }
 
@@ -39,7 +36,6 @@ impl Part {
     }
 }
 
-/// Tests a part.
 pub(in crate::cli) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
     let config = match part {
         // A login returns to the page, which is in another table.
@@ -68,7 +64,6 @@ pub(in crate::cli) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
     }
 }
 
-/// Findings as text.
 pub(super) fn shown(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { status, reason, fix } in findings {

@@ -79,7 +79,6 @@ impl Draft {
         &self.env
     }
 
-    /// The file's text.
     pub(in crate::cli) fn text(&self) -> String {
         self.document.to_string()
     }
@@ -179,7 +178,6 @@ impl Draft {
         document.to_string()
     }
 
-    /// The owners' ids on a channel.
     pub(in crate::cli) fn owners(&self, channel: &str) -> Vec<String> {
         let owners = self.item(&["assistant", "owner"]).and_then(Item::as_array);
         let owners = owners.into_iter().flatten().filter_map(Value::as_str);

@@ -8,7 +8,6 @@ use crate::cli::CliError;
 
 const TABLE: [&str; 1] = ["model"];
 
-/// A provider to suggest.
 pub(super) struct Suggestion {
     pub(super) provider: &'static str,
     /// Its name in a sentence.

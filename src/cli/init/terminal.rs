@@ -39,7 +39,6 @@ pub(super) enum Waited<T> {
 }
 
 impl Terminal {
-    /// Opens this process's terminal.
     pub(in crate::cli) fn open() -> Result<Self, CliError> {
         let config = rustyline::Config::builder().auto_add_history(false).build();
         let mut editor = Editor::with_history(config, MemHistory::new()).map_err(failed)?;
@@ -51,7 +50,6 @@ impl Terminal {
         Ok(Self { editor, interrupts })
     }
 
-    /// Prints a line.
     pub(super) fn say(&self, text: &str) -> Result<(), CliError> {
         out(&format!("{text}\n"))
     }

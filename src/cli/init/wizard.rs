@@ -13,7 +13,6 @@ use crate::service;
 /// The questions of a part; the answers go into the draft.
 type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<(), CliError>;
 
-/// Asks for everything.
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let verb = if draft.path().exists() { "changed" } else { "written" };
     terminal.say(&format!(

@@ -15,7 +15,6 @@ const MACHINE_ONLY: &str = "# The rest is for a system service";
 
 /// A systemd unit, of the machine or of a user.
 pub(super) struct Unit {
-    /// Whether it is a user's.
     pub(super) is_users: bool,
     /// The path that we write the unit to.
     pub(super) path: PathBuf,
@@ -28,7 +27,6 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// The machine's service.
     pub(super) fn for_machine() -> Self {
         Self {
             is_users: false,
@@ -39,7 +37,6 @@ impl Unit {
         }
     }
 
-    /// This user's service.
     pub(super) fn for_user(env: &Env) -> Result<Self, CliError> {
         let Some(config) = env.xdg("XDG_CONFIG_HOME", ".config") else {
             return Err(CliError::plain("$HOME isn't set, so there is no folder for a unit; set it"));

@@ -11,7 +11,6 @@ const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];
 /// How many rules are listed.
 const MAX_RULES: usize = 10;
 
-/// The questions as a table.
 pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {
     let asked = match rows.first() {
         Some(top) => by_skill(total, rows, &top.name, when),
@@ -37,7 +36,6 @@ fn by_skill(total: &QuestionUse, rows: &[QuestionUse], top: &str, when: &str) ->
     format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(top))
 }
 
-/// The questions as JSON.
 pub(super) fn json(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse]) -> Value {
     let row = |row: &QuestionUse| {
         json!({

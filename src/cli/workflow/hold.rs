@@ -8,7 +8,6 @@ use super::runs::{find, status};
 use crate::cli::CliError;
 use crate::cli::chat::CHANNEL;
 
-/// A control command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
     Pause,

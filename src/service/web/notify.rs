@@ -229,7 +229,6 @@ impl WebBackend {
     }
 }
 
-/// The open questions of a message.
 fn asked(open: &[&QuestionRow], now: i64) -> Option<Notice> {
     let (first, more) = open.split_first()?;
     let question = shown(match &first.kind {

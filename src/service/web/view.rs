@@ -29,12 +29,10 @@ use super::ROWS;
 /// The longest mission or result in a row, in characters.
 const ABOUT: usize = 160;
 
-/// What a viewer sees with.
 pub(super) struct ViewerContext<'a> {
     pub(super) store: &'a Store,
     pub(super) zone: Tz,
     pub(super) viewer: PersonId,
-    /// The channel of the page.
     pub(super) page: &'a str,
     /// What the assistant is called.
     pub(super) assistant: &'a str,
@@ -47,7 +45,6 @@ pub(super) fn is_login(text: &str) -> bool {
     text.contains("/login#")
 }
 
-/// A channel as it is shown.
 pub(super) fn place(channel: String, is_shared: bool) -> String {
     if is_shared { page_talk::in_group(channel) } else { channel }
 }
@@ -75,7 +72,6 @@ impl ViewerContext<'_> {
         moment(ms, self.store.now(), self.zone)
     }
 
-    /// A message from a person.
     pub(super) fn message(&self, row: SaidRow) -> Said {
         Said {
             key: format!("in-{}", row.id),

@@ -9,10 +9,8 @@ pub(super) struct Keys {
     rest: Vec<u8>,
 }
 
-/// What keys come to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Key {
-    /// A line, at its Enter.
     Line(String),
     /// Ctrl-D on an empty line.
     End,
@@ -32,7 +30,6 @@ impl Keys {
         std::mem::take(&mut self.text)
     }
 
-    /// Reads what came.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.rest.extend_from_slice(bytes);
         let bytes = std::mem::take(&mut self.rest);

@@ -10,7 +10,6 @@ use tokio::io::AsyncReadExt;
 /// What a person types before the path of a file.
 const ATTACH: &str = "/attach";
 
-/// A file of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFile {
     path: PathBuf,
@@ -54,7 +53,6 @@ pub(super) fn attached(line: &str) -> Result<Option<(LocalFile, &str)>, String> 
     Ok(Some((LocalFile::find(path)?, text.trim())))
 }
 
-/// Copies a file of this machine.
 pub(crate) async fn copy(path: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
     let gone = |error: std::io::Error| DownloadError::Gone(error.to_string());
     let mut file = File::open(path).await.map_err(gone)?;

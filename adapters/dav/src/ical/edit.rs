@@ -137,7 +137,6 @@ impl Series {
         Ok(!self.is_empty()?)
     }
 
-    /// Ends the series before an instance.
     fn end_before(&mut self, id: &EventTime, stamp: DateTime<Utc>) -> Result<(), DavError> {
         let sequence = self.next_sequence();
         self.keep_overrides(|other| is_before(other, id))?;

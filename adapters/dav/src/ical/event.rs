@@ -10,11 +10,8 @@ use crate::content::{Component, Line, Node, Property, escaped};
 pub enum ResponseStatus {
     /// Not answered yet.
     NeedsAction,
-    /// Yes.
     Accepted,
-    /// No.
     Declined,
-    /// Maybe.
     Tentative,
 }
 
@@ -31,11 +28,8 @@ pub struct Attendee {
 /// Whether an event takes place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventStatus {
-    /// Yes.
     Confirmed,
-    /// Maybe.
     Tentative,
-    /// No.
     Cancelled,
 }
 
@@ -48,13 +42,10 @@ pub struct CalendarEvent {
     pub start: EventTime,
     /// When it ends; for whole days the day after the last.
     pub end: EventTime,
-    /// The place.
     pub location: String,
-    /// The description.
     pub notes: String,
     /// The organizer; required if there are attendees.
     pub organizer: Option<Attendee>,
-    /// The invited people.
     pub attendees: Vec<Attendee>,
     /// Reminders, in minutes before the start.
     pub reminders: Vec<u32>,
@@ -149,7 +140,6 @@ fn minutes_before(alarm: &Component) -> Option<u32> {
 }
 
 impl CalendarEvent {
-    /// Reads a `VEVENT`.
     pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self, DavError> {
         let start = EventTime::read(vevent, "DTSTART", calendar)?
             .ok_or_else(|| DavError::unreadable("the event has no start"))?;

@@ -27,7 +27,6 @@ impl Effort {
         Self { instances, steps: MAX_STEPS }
     }
 
-    /// An equal share of it.
     #[must_use]
     pub fn shared(self, among: usize) -> Self {
         let each = u32::try_from(among).unwrap_or(u32::MAX).max(1);

@@ -9,16 +9,13 @@ use crate::DavError;
 /// A time range; its end is not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeRange {
-    /// Its start.
     pub from: DateTime<Utc>,
-    /// Its end.
     pub to: DateTime<Utc>,
 }
 
 /// The hours in which appointments may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingHours {
-    /// Their time zone.
     pub zone: Tz,
     pub days: Vec<Weekday>,
     /// When they begin.
@@ -67,7 +64,6 @@ pub fn free_slots(
     Ok(slots)
 }
 
-/// The working hours within a range.
 fn working(window: TimeRange, hours: &WorkingHours) -> Vec<TimeRange> {
     let zone = Zone::Named(hours.zone);
     let last = zone.local(window.to).date();

@@ -23,7 +23,6 @@ const MAX_AROUND: usize = 2 * 3 * 3_600;
 /// start: a day less the largest UTC offset.
 const SHORT: i64 = 8 * 3_600;
 
-/// One occurrence of a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
     pub start: EventTime,
@@ -289,7 +288,6 @@ impl Series {
 }
 
 impl Occurrence {
-    /// The event with this occurrence's times.
     fn fill(&self, event: CalendarEvent) -> CalendarEvent {
         let (start, end, instance) = (self.start.clone(), self.end.clone(), self.instance.clone());
         CalendarEvent { start, end, instance, ..event }

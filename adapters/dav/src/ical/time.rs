@@ -18,7 +18,6 @@ pub enum EventTime {
     Day(NaiveDate),
     /// A local time, in any zone.
     Floating(NaiveDateTime),
-    /// A local time in a zone.
     Zoned(NaiveDateTime, Zone),
 }
 

@@ -14,7 +14,6 @@ use crate::content::{Component, Line, Node};
 /// How many offset changes a custom zone may have.
 const MAX_CHANGES: usize = 1_000;
 
-/// A time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Zone {
     /// A zone of the IANA database.
@@ -171,7 +170,6 @@ fn utc_offset(text: &str) -> Option<TimeDelta> {
     (seconds < 86_400).then(|| TimeDelta::seconds(sign * seconds))
 }
 
-/// A change of the offset.
 struct Change {
     /// The local time of the change, before it.
     onset: NaiveDateTime,

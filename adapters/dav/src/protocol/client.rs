@@ -29,7 +29,6 @@ pub struct Resource {
     pub text: String,
 }
 
-/// The outcome of creating an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreateOutcome {
     Created {
@@ -365,7 +364,6 @@ fn file_name(uid: &str) -> String {
     format!("{}={hash:016x}", &name[..100])
 }
 
-/// Text as XML content.
 pub(crate) fn xml_text(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     quick_xml::escape::escape(text.as_str()).into_owned()

@@ -299,7 +299,6 @@ impl HttpResponse {
         })
     }
 
-    /// The body as text.
     pub(crate) async fn text(self) -> Result<String, DavError> {
         let mut bytes = Vec::new();
         let read = self.body_stream(MAX_OBJECT + 1).read_to_end(&mut bytes).await;

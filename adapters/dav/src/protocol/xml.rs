@@ -44,7 +44,6 @@ impl Entry {
     }
 }
 
-/// The state of the parser.
 #[derive(Default)]
 struct State {
     /// The open elements: namespace and name.

@@ -55,7 +55,6 @@ impl Look {
     }
 }
 
-/// An attribute's value.
 pub(super) fn attribute(node: &Handle, wanted: &str) -> Option<String> {
     let Element { attrs, .. } = &node.data else { return None };
     let attrs = attrs.borrow();
@@ -134,7 +133,6 @@ fn is_transformed_away(transform: &str) -> bool {
     moves.iter().any(is_far) || ["scale(", "scalex(", "scaley(", "scale3d("].iter().any(is_nothing)
 }
 
-/// The numbers in a function's parentheses.
 fn numbers(value: &str, function: &str) -> Vec<f32> {
     let Some((_, behind)) = value.split_once(function) else { return Vec::new() };
     let arguments = behind.split(')').next().unwrap_or_default();

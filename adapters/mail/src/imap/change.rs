@@ -13,7 +13,6 @@ use crate::{ErrorKind, MailError};
 const TIMEOUT_FACTOR: u32 = 4;
 
 impl Imap {
-    /// Changes the flags of a message.
     pub async fn flag(&self, id: &str, change: FlagChange) -> Result<(), MailError> {
         let name: MessageRef = id.parse()?;
         let how = match change {

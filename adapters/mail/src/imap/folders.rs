@@ -5,26 +5,18 @@ use async_imap::imap_proto::{MailboxDatum, NameAttribute, Response};
 use super::session::{Command, Session};
 use crate::{MailError, utf7};
 
-/// The purpose of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
-    /// Received messages.
     Inbox,
-    /// Sent messages.
     Sent,
-    /// Unsent messages.
     Drafts,
-    /// Deleted messages.
     Trash,
-    /// Archived messages.
     Archive,
-    /// Unwanted messages.
     Junk,
     /// All messages, a second time.
     All,
 }
 
-/// A folder of a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Its full name, decoded.

@@ -43,19 +43,14 @@ const REPORT: usize = 64 << 10;
 /// A search. All given conditions must hold; without any, it finds the newest messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Text anywhere in the message.
     pub text: Option<String>,
-    /// Text in the sender.
     pub from: Option<String>,
-    /// Text in the recipients.
     pub to: Option<String>,
-    /// Text in the subject.
     pub subject: Option<String>,
     /// Received at this time or later.
     pub since: Option<DateTime<Utc>>,
     /// Of before this time, by the dates of the found messages: the oldest one's reaches the rest.
     pub before: Option<DateTime<Utc>>,
-    /// Only unread messages.
     pub unread: bool,
     /// Only messages that weren't answered.
     pub unanswered: bool,
@@ -67,7 +62,6 @@ pub struct Query {
     pub limit: usize,
 }
 
-/// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The newest received messages, then the newest sent ones.

@@ -66,7 +66,6 @@ impl Command {
         if is_plain { self.text(&format!("\"{text}\"")) } else { self.literal(text.as_bytes()) }
     }
 
-    /// Adds a folder name.
     pub(crate) fn folder(self, name: &str) -> Self {
         self.string(&utf7::encode(name))
     }
@@ -83,7 +82,6 @@ impl Command {
     }
 }
 
-/// The state of the selected folder.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct SelectedFolder {
     /// The number of messages.
@@ -95,7 +93,6 @@ pub(crate) struct SelectedFolder {
 /// How long the list of folders is cached.
 const FOLDERS_TTL: std::time::Duration = std::time::Duration::from_mins(5);
 
-/// A logged-in connection.
 #[derive(Debug)]
 pub(crate) struct Session {
     client: Client<Connection>,
@@ -105,7 +102,6 @@ pub(crate) struct Session {
     selected: Option<(String, SelectedFolder)>,
     /// Whether the selected folder has grown since this was last set to false.
     pub(crate) has_grown: bool,
-    /// The cached list of folders.
     pub(crate) known: moka::future::Cache<(), Vec<Folder>>,
     /// Whether it can no longer be used, also because an exchange was cancelled.
     pub(crate) is_broken: bool,

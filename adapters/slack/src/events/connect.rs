@@ -43,7 +43,6 @@ struct SocketHandle {
     _close: oneshot::Sender<()>,
 }
 
-/// The sockets of one channel.
 #[derive(Default)]
 struct Sockets {
     opened: u64,

@@ -77,7 +77,6 @@ pub(super) async fn run(
 struct SocketConnection<T> {
     socket: Socket,
     on_event: T,
-    /// When the last frame came.
     last_frame: Instant,
     /// Whether we have pinged since.
     pinged: bool,

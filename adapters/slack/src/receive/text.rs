@@ -8,7 +8,6 @@ pub(crate) fn mentions(text: &str, id: &str) -> bool {
     mentioned(text).iter().any(|one| one == id)
 }
 
-/// The accounts that a text mentions.
 pub(crate) fn mentioned(text: &str) -> Vec<String> {
     let id = |token: Token<'_>| match token {
         Token::Angle(inner) => inner.strip_prefix('@').map(|one| split(one).0.to_owned()),

@@ -13,7 +13,6 @@ use crate::web_api::ApiError;
 /// The most people that are returned for a name.
 const MAX_PEOPLE: usize = 20;
 
-/// Somebody on the list.
 pub(super) struct Person {
     profile: Profile,
     /// In lower case.

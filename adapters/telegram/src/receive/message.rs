@@ -81,7 +81,6 @@ impl Origin {
     }
 }
 
-/// The message that is replied to.
 #[derive(Deserialize)]
 pub(super) struct Reply {
     pub(super) message_id: i32,

@@ -98,7 +98,6 @@ impl Frame<'_> {
     }
 }
 
-/// An icon.
 fn drawn(path: &str) -> Markup {
     html! { svg viewBox="0 0 24 24" aria-hidden="true" { path d=(path) {} } }
 }
@@ -138,7 +137,6 @@ pub(super) fn badge(badge: Badge) -> Markup {
     }
 }
 
-/// A time.
 pub(super) fn moment(moment: &Moment) -> Markup {
     html! { time datetime=(moment.exact) { (moment.shown) } }
 }

@@ -11,7 +11,6 @@ use super::tree::tree;
 use crate::markdown::{markdown, plain};
 use crate::views::{Asked, Badge, Budget, Now, Turn};
 
-/// The page of what happens now.
 pub(crate) fn now(frame: &Frame<'_>, now: &Now) -> String {
     frame.page(&html! {
         h1 { (page::now()) }
@@ -131,7 +130,6 @@ fn question(frame: &Frame<'_>, asked: &Asked) -> Markup {
     }
 }
 
-/// What a question is for.
 fn request(asked: &Asked) -> Markup {
     html! {
         a href={ "/turn/" (asked.turn) } {

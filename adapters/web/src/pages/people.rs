@@ -9,7 +9,6 @@ use super::notify::notifications;
 use crate::markdown::plain;
 use crate::views::{PersonLine, Session};
 
-/// The list of people.
 pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     frame.page(&html! {
         h1.small { (page::people()) }
@@ -27,7 +26,6 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     })
 }
 
-/// The viewer's sessions.
 pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
     let own = frame.viewer.map(|viewer| viewer.session.as_str());
     frame.page(&html! {

@@ -13,7 +13,6 @@ use crate::views::{Hit, Hits, Note};
 /// The longest question, in characters.
 pub(crate) const MAX_QUERY: usize = 200;
 
-/// What was found for these words.
 pub(crate) fn search(frame: &Frame<'_>, query: &str, found: &[Hits]) -> String {
     frame.page(&html! {
         h1.small { (words::title()) }

@@ -10,7 +10,6 @@ use super::now::count;
 use crate::markdown::{markdown, plain};
 use crate::views::{Cell, Edit, LogLine, PageAction, Table, TableRow};
 
-/// A page of tables.
 pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
     frame.page(&html! {
         h1 { (plain(&frame.title)) }

@@ -15,7 +15,6 @@ use crate::views::{Asks, Badge, Entry, Outcome, Said, Timeline, Turn};
 /// The longest message, in characters.
 pub(crate) const MAX_LENGTH: usize = 20_000;
 
-/// The page of a conversation.
 pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
     let is_own = frame.viewer.is_some_and(|viewer| viewer.person == timeline.person);
     frame.page(&html! {
@@ -185,7 +184,6 @@ pub(crate) fn message_part(it: &Said) -> String {
     whole.split_once("</p>").map(|(_, rest)| rest.to_owned()).unwrap_or_default()
 }
 
-/// A message.
 pub(super) fn said(said: &Said, form_token: &str) -> Markup {
     said_after(said, None, None, form_token)
 }

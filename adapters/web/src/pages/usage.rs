@@ -14,7 +14,6 @@ use crate::views::{QuestionLine, Usage, UsageDay, UsageLine};
 const WIDTH: usize = 640;
 const HEIGHT: usize = 160;
 
-/// The page of what was used.
 pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
     let of = |kind: &'static str| usage.lines.iter().filter(|line| line.of == kind).collect::<Vec<_>>();
     frame.page(&html! {

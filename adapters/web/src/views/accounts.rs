@@ -5,14 +5,12 @@ use super::Moment;
 /// An account that the viewer can use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountLine {
-    /// Names it.
     pub key: String,
     /// What its people call it.
     pub label: String,
     pub address: String,
     /// The provider, and what its login allows.
     pub about: String,
-    /// Whether its login has ended.
     pub needs_login: bool,
     /// The provider's page about app passwords, if one logs in with such.
     pub help: Option<&'static str>,

@@ -5,7 +5,6 @@
 pub struct LoginOffer {
     /// The name of the person who asked for it.
     pub person: String,
-    /// The provider's name.
     pub provider: String,
     /// Whether one logs in by an address and a password on our page.
     pub is_by_password: bool,

@@ -5,13 +5,10 @@ use super::{Badge, Drawing, Moment, PageAction, Said, Turn};
 /// A plan, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLine {
-    /// Names it.
     pub key: String,
-    /// What it is for.
     pub goal: String,
     /// Whose it is, if it isn't the viewer's.
     pub by: Option<String>,
-    /// How it stands.
     pub badge: Badge,
     /// When it was made.
     pub at: Moment,
@@ -23,7 +20,6 @@ pub struct PlanLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
     pub name: String,
-    /// Its agent's role.
     pub role: String,
     /// What the agent does.
     pub task: String,
@@ -40,13 +36,11 @@ pub struct PlanStep {
 /// A plan, from its question to its report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Names it.
     pub key: String,
     /// What it is for, in its person's words.
     pub goal: String,
     /// From 1; each change makes another.
     pub version: i64,
-    /// How it stands.
     pub badge: Badge,
     /// When this version was made.
     pub at: Moment,
@@ -54,7 +48,6 @@ pub struct Plan {
     pub note: String,
     /// Its open questions; the plan itself is in the first one's text.
     pub questions: Vec<Said>,
-    /// Its graph.
     pub drawing: Drawing,
     pub steps: Vec<PlanStep>,
     /// What the planner isn't sure of.

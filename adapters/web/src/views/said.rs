@@ -13,9 +13,7 @@ pub struct Said {
     pub by: Option<String>,
     /// What the assistant is called.
     pub assistant: String,
-    /// The channel it was written on.
     pub channel: String,
-    /// When.
     pub at: Moment,
     /// Markdown of the assistant; of a person, plain text.
     pub text: String,
@@ -50,7 +48,6 @@ impl Said {
 pub struct Outcome {
     /// A yes, a no, or something else.
     pub badge: Badge,
-    /// Who answered what.
     pub what: String,
     pub at: Moment,
     /// Where it was answered, in words; empty if nobody did.

@@ -31,7 +31,6 @@ pub struct Note {
 }
 
 impl Note {
-    /// The page of a note.
     pub fn address(path: &str) -> String {
         format!("/note?path={}", byte_serialize(path.as_bytes()).collect::<String>())
     }

@@ -12,7 +12,6 @@ pub struct SettingsPage {
     pub sections: Vec<SettingsSection>,
     /// What is wrong with the file.
     pub problems: Vec<String>,
-    /// What waits for a restart.
     pub needs_restart: Vec<String>,
     /// The newest changes: who, what, when.
     pub changes: Vec<(String, String, Moment)>,
@@ -23,18 +22,14 @@ pub struct SettingsPage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsSection {
     pub title: String,
-    /// What its test is of, if it has one.
     pub test: Option<String>,
     pub fields: Vec<SettingsField>,
 }
 
-/// A setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsField {
     pub key: String,
-    /// What it is for.
     pub about: String,
-    /// Its default or an example.
     pub example: String,
     pub input: SettingsInput,
     /// How it is set; empty if it isn't.
@@ -58,7 +53,6 @@ pub enum SettingsInput {
 pub struct SettingsEdit {
     /// Of the file that the form was made from.
     pub digest: String,
-    /// What was typed, by key.
     pub typed: BTreeMap<String, String>,
     /// Whether the last change is undone instead.
     pub is_undo: bool,
@@ -81,7 +75,6 @@ pub enum SettingsOutcome {
 pub struct SettingsPreview {
     /// The lines that go and those that come, which is true of them.
     pub lines: Vec<(bool, String)>,
-    /// What would need a restart.
     pub needs_restart: Vec<String>,
     /// The command that makes the change, where we may not write the file.
     pub command: Option<String>,

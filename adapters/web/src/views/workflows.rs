@@ -6,20 +6,16 @@ use super::{Badge, Moment, Plan, Turn};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowLine {
     pub name: String,
-    /// What it does.
     pub about: String,
 }
 
 /// A run, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
-    /// Names it.
     pub key: String,
-    /// What ran.
     pub workflow: String,
     /// Whose it is, if it isn't the viewer's.
     pub by: Option<String>,
-    /// How it stands.
     pub badge: Badge,
     /// When it began.
     pub at: Moment,
@@ -30,21 +26,16 @@ pub struct RunLine {
 /// The workflows, and what ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workflows {
-    /// All of them.
     pub workflows: Vec<WorkflowLine>,
-    /// The newest runs.
     pub runs: Vec<RunLine>,
 }
 
-/// What an input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
     /// A text, or JSON.
     Text,
     Number,
-    /// Yes or no.
     YesNo,
-    /// A line of text.
     Line,
 }
 
@@ -52,9 +43,7 @@ pub enum FieldKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
-    /// What it is for.
     pub about: String,
-    /// What it is.
     pub kind: FieldKind,
     /// Whether a run needs it.
     pub is_required: bool,
@@ -66,7 +55,6 @@ pub struct Field {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnStep {
     pub place: (usize, usize),
-    /// Its width and height.
     pub size: (usize, usize),
     /// How round its corners are.
     pub radius: usize,
@@ -87,14 +75,11 @@ pub struct DrawnArrow {
     pub label: Option<(usize, usize, String)>,
 }
 
-/// A workflow's graph.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawing {
-    /// Its width and height.
     pub size: (usize, usize),
     /// How high a line of text is.
     pub line: usize,
-    /// Its boxes.
     pub steps: Vec<DrawnStep>,
     pub arrows: Vec<DrawnArrow>,
 }
@@ -103,13 +88,10 @@ pub struct Drawing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkflowPage {
     pub name: String,
-    /// What it does.
     pub about: String,
     /// The same in sentences.
     pub explained: String,
-    /// Its graph.
     pub drawing: Drawing,
-    /// Its inputs.
     pub fields: Vec<Field>,
 }
 
@@ -128,7 +110,6 @@ pub struct RunStep {
     pub name: String,
     /// Its agents or its skill.
     pub by: String,
-    /// How it stands.
     pub badge: Badge,
     /// How often it was tried, how long it took, and why it failed.
     pub notes: Vec<String>,
@@ -137,17 +118,14 @@ pub struct RunStep {
 /// A run, on its workflow's drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Names it.
     pub key: String,
     pub workflow: String,
     /// Whether there still is a workflow of this name.
     pub is_known: bool,
-    /// How it stands.
     pub badge: Badge,
     /// When it began.
     pub at: Moment,
     pub inputs: Vec<(String, String)>,
-    /// Its graph.
     pub drawing: Drawing,
     pub steps: Vec<RunStep>,
     /// How long it took, how many agents it had.

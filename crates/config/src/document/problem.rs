@@ -23,23 +23,19 @@ pub enum Severity {
     Warning,
 }
 
-/// One problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The file as it was named to us; empty when the problem isn't in a file.
     pub file: String,
-    /// Where.
     pub position: Position,
     /// The dotted key, where the message doesn't name it.
     pub key: Option<String>,
-    /// How bad it is.
     pub severity: Severity,
     /// What's wrong and how to fix it; never a secret.
     pub message: String,
 }
 
 impl Problem {
-    /// A problem of a whole file.
     pub fn of_file(file: impl fmt::Display, message: impl Into<String>) -> Self {
         Self {
             file: file.to_string(),
@@ -110,7 +106,6 @@ impl<'d> Problems<'d> {
         self.found.push(if self.shows_columns { problem } else { problem.by_line() });
     }
 
-    /// An error at a place.
     pub fn add(&mut self, at: Position, message: impl Into<String>) {
         self.push(at, None, Severity::Error, message.into());
     }

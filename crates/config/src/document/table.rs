@@ -5,7 +5,6 @@ use adjutant_chat::suggest::did_you_mean;
 use super::problem::{Position, Problems};
 use super::tree::{Entry, Node, Value};
 
-/// A table of a file.
 #[derive(Clone, Copy)]
 pub struct Table<'t> {
     entries: &'t [Entry],
@@ -40,7 +39,6 @@ impl<'t> Table<'t> {
         self.entries.iter().find(|entry| entry.key == key && !matches!(entry.node.value, Value::Null))
     }
 
-    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&'t Node> {
         self.entry(key).map(|entry| &entry.node)
     }

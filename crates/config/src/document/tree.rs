@@ -24,7 +24,6 @@ pub enum Value {
     Table(Vec<Entry>),
 }
 
-/// A key with its value.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub key: String,
@@ -32,7 +31,6 @@ pub struct Entry {
     pub node: Node,
 }
 
-/// A parsed file.
 #[derive(Debug, Clone)]
 pub struct Document<'t> {
     pub file: &'t str,
@@ -49,7 +47,6 @@ impl<'t> Document<'t> {
         Self { file, text, root, syntax }
     }
 
-    /// Parses YAML.
     pub fn yaml(file: &'t str, text: &'t str) -> Result<Self, Problem> {
         Ok(Self { file, text, root: yaml::parse(file, text)?, syntax: Vec::new() })
     }

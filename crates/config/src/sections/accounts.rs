@@ -23,7 +23,6 @@ pub enum People {
     Listed(Vec<String>),
 }
 
-/// The mail account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailConfig {
     /// The sender: `Name <address>`, or an address alone.
@@ -36,7 +35,6 @@ pub struct MailConfig {
     pub smtp: MailServer,
     /// The incoming server; without one, mail can't be read, and no copy of sent mail is kept.
     pub imap: Option<MailServer>,
-    /// Who may use it.
     pub people: People,
     /// What they call it.
     pub label: String,
@@ -55,14 +53,11 @@ pub enum Tls {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailServer {
-    /// Its name.
     pub host: String,
     pub port: u16,
     /// How the connection is encrypted.
     pub tls: Tls,
-    /// Who logs in.
     pub user: String,
-    /// With what.
     pub password: Secret,
     /// Certificates (PEM) to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
@@ -73,15 +68,12 @@ pub struct MailServer {
 pub struct DavConfig {
     /// A principal, a home set, one calendar or address book, or the server's root.
     pub url: String,
-    /// Who logs in.
     pub user: String,
-    /// With what.
     pub password: Secret,
     /// The calendar or address book for new entries; empty: the first.
     pub default: String,
     /// Certificates (PEM) to trust besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// Who may use it.
     pub people: People,
     /// What they call it.
     pub label: String,

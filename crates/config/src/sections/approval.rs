@@ -9,24 +9,18 @@ use crate::document::Node;
 use crate::error::suggestion;
 use crate::read::{ConfigReader, Section, count, optional_span, whole};
 
-/// The policy for running a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// It runs.
     Auto,
     /// The person is asked first.
     Ask,
-    /// It is refused.
     Deny,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
-    /// For skills of low risk.
     pub low: Policy,
-    /// For skills of medium risk.
     pub medium: Policy,
-    /// For skills of high risk.
     pub high: Policy,
     /// For single skills by name, whatever their risk.
     pub skills: BTreeMap<String, Policy>,

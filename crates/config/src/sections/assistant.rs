@@ -6,7 +6,6 @@ use chrono_tz::Tz;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, text};
 
-/// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assistant {
     pub name: String,

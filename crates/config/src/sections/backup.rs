@@ -10,9 +10,7 @@ use crate::read::{Section, count, span, text};
 pub struct Backup {
     /// The time between two backups.
     pub every: Duration,
-    /// The folder for the backups.
     pub path: PathBuf,
-    /// How many to keep.
     pub keep: u32,
 }
 

@@ -9,7 +9,6 @@ use crate::error::suggestion;
 use crate::read::{ConfigReader, Section, address, text};
 use crate::secret::secret;
 
-/// A platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Telegram,
@@ -27,7 +26,6 @@ impl Kind {
     pub const ALL: [(&'static str, Self); 4] =
         [Self::BOTS[0], Self::BOTS[1], Self::BOTS[2], ("web", Self::Web)];
 
-    /// The platform with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(spelling, _)| *spelling == name).map(|(_, kind)| *kind)
     }
@@ -42,12 +40,9 @@ impl Kind {
     }
 }
 
-/// A platform with its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Platform {
-    /// Telegram: the bot's token.
     Telegram(Secret),
-    /// Discord: the bot's token.
     Discord(Secret),
     /// Slack, with at least one of `app_token` and `signing_secret`.
     Slack {
@@ -67,11 +62,9 @@ pub enum Platform {
     },
 }
 
-/// One connected account of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {
     pub platform: Platform,
-    /// Whether to connect it.
     pub enabled: bool,
     /// The API server: the platform's own, or another with the same protocol.
     pub api_url: String,

@@ -14,7 +14,6 @@ pub struct Limits {
     pub skill_calls_per_turn: u32,
     /// Skill calls of one agent, unless its dispatch says fewer.
     pub skill_calls_per_agent: u32,
-    /// Model calls of a turn's orchestrator.
     pub orchestrator_calls_per_turn: u32,
     /// Skill calls of a conversation within [`Self::conversation_window`].
     pub conversation_calls: u32,
@@ -29,13 +28,10 @@ pub struct Limits {
     /// How long a turn may take.
     pub turn_timeout: Duration,
     pub turn_tokens: u64,
-    /// US dollars of a turn.
     pub turn_cost_usd: f64,
-    /// Tokens of a person's day.
     pub day_tokens: u64,
     /// US dollars of a person's day.
     pub day_cost_usd: f64,
-    /// Tokens of everybody's day.
     pub all_day_tokens: u64,
     /// US dollars of everybody's day.
     pub all_day_cost_usd: f64,

@@ -20,7 +20,6 @@ const MAX_NAME: usize = 24;
 pub enum McpLaunch {
     /// A program that speaks on its standard input and output.
     Command {
-        /// The program and its words.
         words: Vec<String>,
         /// What it finds in its environment, besides `PATH`, `LANG` and `HOME`.
         env: BTreeMap<String, Secret>,
@@ -29,7 +28,6 @@ pub enum McpLaunch {
     },
     /// A server that speaks streamable HTTP.
     Url {
-        /// Its address.
         url: String,
         /// What each request carries.
         headers: BTreeMap<String, Secret>,
@@ -51,7 +49,6 @@ pub struct McpClient {
     pub scopes: Vec<String>,
 }
 
-/// A revision of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McpRevision {
     /// 2025-11-25, and what came before: a connection begins with a handshake.
@@ -60,10 +57,8 @@ pub enum McpRevision {
     Stateless,
 }
 
-/// One server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpConfig {
-    /// How it is reached.
     pub launch: McpLaunch,
     /// The revision to speak, if not the newest that works.
     pub revision: Option<McpRevision>,
@@ -81,7 +76,6 @@ impl McpConfig {
         Self { launch, revision: None, allow: Vec::new(), risk: BTreeMap::new(), timeout: None }
     }
 
-    /// The secrets that it is given.
     pub fn secrets(&self) -> Vec<String> {
         let (McpLaunch::Command { env: secrets, .. } | McpLaunch::Url { headers: secrets, .. }) =
             &self.launch;

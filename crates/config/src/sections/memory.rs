@@ -32,7 +32,6 @@ pub struct Embeddings {
     pub base_url: String,
     /// The model's name there.
     pub name: String,
-    /// The key, if it needs one.
     pub api_key: Option<Secret>,
 }
 

@@ -17,7 +17,6 @@ pub const BUILTIN: &str = "builtin";
 /// Providers that run on the person's own machine and need no key.
 const KEYLESS: [&str; 3] = [BUILTIN, "ollama", "omlx"];
 
-/// The models in use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelConfig {
     /// For the orchestrator, and for everything without a model of its own.
@@ -28,16 +27,13 @@ pub struct ModelConfig {
     pub intent: Option<Chain>,
 }
 
-/// A model and its fallbacks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chain {
-    /// The model to call first.
     pub first: Endpoint,
     /// The models to call when it fails, in order.
     pub fallback: Vec<Endpoint>,
 }
 
-/// One model at one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
     /// `builtin`, or the provider's name in lower case (`openai`, `openrouter`).

@@ -13,7 +13,6 @@ pub struct Retention {
     pub traces: Option<Duration>,
     /// What the assistant was asked to remember.
     pub memories: Option<Duration>,
-    /// Files that people sent.
     pub files: Option<Duration>,
 }
 

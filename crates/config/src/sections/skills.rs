@@ -7,7 +7,6 @@ use crate::Secret;
 use crate::read::{Section, text};
 use crate::secret::secret;
 
-/// The folders of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skills {
     /// Folders with skill files; a relative one starts at the configuration file's folder.

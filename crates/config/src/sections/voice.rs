@@ -12,7 +12,6 @@ use crate::secret::secret;
 
 const OPENAI: &str = "https://api.openai.com/v1/";
 
-/// Voice notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VoiceConfig {
     /// The services that transcribe, first choice first; empty if none is configured.
@@ -32,7 +31,6 @@ pub struct VoiceService {
     pub base_url: String,
     /// The model's name there.
     pub name: String,
-    /// The key, if it needs one.
     pub api_key: Option<Secret>,
     /// How long a call may take, beside the length of the sound.
     pub timeout: Duration,

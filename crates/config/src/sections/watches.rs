@@ -24,11 +24,9 @@ pub struct WatchConfig {
     /// As in a watch: what to do, or `/run NAME`.
     pub words: String,
     pub bounds: Bounds,
-    /// The folder of files.
     pub folder: Option<String>,
 }
 
-/// Reads `[watching]`.
 pub(crate) fn read_folders(section: &mut Section<'_>) -> Vec<String> {
     section.list("folders", folder)
 }
@@ -37,7 +35,6 @@ fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     Ok(reader.folder().join(text(value, reader)?).display().to_string())
 }
 
-/// Reads `[[watches]]`.
 pub(crate) fn read(root: &mut Section<'_>) -> Vec<WatchConfig> {
     let all: Vec<WatchConfig> = root.tables("watches", WatchConfig::read).into_iter().flatten().collect();
     let is_twice = |(at, watch): (usize, &WatchConfig)| all[..at].iter().any(|it| it.name == watch.name);

@@ -13,9 +13,7 @@ use crate::secret::secret;
 pub enum SearchKind {
     /// A SearXNG instance.
     Searxng,
-    /// The Brave Search API.
     Brave,
-    /// The Tavily API.
     Tavily,
 }
 
@@ -33,12 +31,9 @@ impl SearchKind {
     }
 }
 
-/// A search engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchConfig {
-    /// The kind of the service.
     pub kind: SearchKind,
-    /// Its address.
     pub url: String,
     /// Its key; SearXNG has none.
     pub key: Option<Secret>,
@@ -66,7 +61,6 @@ pub(crate) fn read_search(section: &mut Section<'_>) -> Option<SearchConfig> {
     })
 }
 
-/// Reads `[notes] path`.
 pub(crate) fn read_notes(section: &mut Section<'_>) -> Option<PathBuf> {
     let path = section.get("path", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
     if section.is_present() && !section.has("path") {

@@ -40,7 +40,6 @@ pub enum Understood {
     Reply(String),
 }
 
-/// One call of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub skill: String,

@@ -40,7 +40,6 @@ pub enum Command<'t> {
     Trace,
     /// A number and an answer; or a yes or a no alone, which may mean several questions.
     Answer(&'t str),
-    /// A page of them.
     Memories(&'t str),
     /// A memory's id, its number in the list, or words of it.
     Forget(&'t str),

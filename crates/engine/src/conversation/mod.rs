@@ -49,7 +49,6 @@ use crate::orchestrator::Orchestrator;
 /// Everything that turns need in one process.
 pub struct Conversations {
     pub store: Store,
-    /// This process.
     pub instance: Arc<Instance>,
     /// The planner of turns.
     pub orchestrator: Arc<Orchestrator>,
@@ -71,18 +70,14 @@ pub struct Conversations {
     pub found: Notify,
 }
 
-/// The turns running in this process.
 #[derive(Debug, Default)]
 pub struct Running {
     turns: Mutex<HashMap<TurnId, Handle>>,
 }
 
-/// Controls a running turn.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    /// The turn's conversation.
     pub conversation: ConversationId,
-    /// Stops the turn.
     pub cancel: CancellationToken,
     /// Signals that one of its questions was answered.
     pub answered: Arc<watch::Sender<()>>,
@@ -134,12 +129,10 @@ impl Running {
         removed.inspect(|handle| handle.ended.cancel());
     }
 
-    /// A turn running here.
     pub fn get(&self, turn: &TurnId) -> Option<Handle> {
         self.turns.lock().get(turn).cloned()
     }
 
-    /// The running turns of a conversation.
     pub fn of(&self, conversation: &ConversationId) -> Vec<Handle> {
         let turns = self.turns.lock();
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
@@ -157,7 +150,6 @@ impl Running {
         running.iter().filter(is_it).for_each(|handle| handle.arrivals.send_modify(|count| *count += 1));
     }
 
-    /// The number of running turns.
     pub fn count(&self) -> usize {
         self.turns.lock().len()
     }
@@ -198,7 +190,6 @@ impl Conversations {
         Ok(())
     }
 
-    /// A person's time zone.
     pub fn zone_of(&self, person: &Person) -> Tz {
         person.timezone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(self.zone)
     }

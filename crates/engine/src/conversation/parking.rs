@@ -14,7 +14,6 @@ use super::turn::{LeasedTurn, TurnOutcome};
 
 /// Who decides whether a parked turn goes on.
 enum Approver {
-    /// The person, in their conversation.
     Person,
     Owner((ConversationId, PersonId)),
     /// An owner, but none can be reached.

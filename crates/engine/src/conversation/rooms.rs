@@ -25,7 +25,6 @@ const CACHED: Duration = Duration::from_mins(1);
 /// Rules by channel and room. Cached, because everything that is written in a room asks for its rule.
 pub type CachedRules = moka::future::Cache<(String, String), Arc<RoomRule>>;
 
-/// A cache for them.
 pub fn cached_rules() -> CachedRules {
     moka::future::Cache::builder().max_capacity(10_000).time_to_live(CACHED).build()
 }
@@ -188,7 +187,6 @@ impl Conversations {
         })
     }
 
-    /// A rule in words.
     async fn described(&self, here: &Conversation, rule: &RoomRule) -> Result<String, StoreError> {
         let when = match rule.answers {
             RoomAnswers::Always => l10n::room_rules::always(),

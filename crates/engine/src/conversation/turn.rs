@@ -46,9 +46,7 @@ const WITHDRAWN: &str = "(changed by the person)";
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {
     pub turn: TurnRow,
-    /// The lease of its lane.
     pub lease: Lease,
-    /// The orchestrator's execution.
     pub(super) root: ExecutionId,
     /// Its executions so far.
     pub(super) rows: Vec<ExecutionRow>,
@@ -407,7 +405,6 @@ impl Conversations {
         Ok(is_claimed.then(|| ClaimedMessage { conversation: conversation.clone(), row, lock }))
     }
 
-    /// Announces that a turn has ended.
     pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
         metrics::turn_ended(status.as_str());
         self.orchestrator.agents.executor.services.mcp.release(turn);

@@ -14,7 +14,6 @@ use super::questions::AnswerMatch;
 /// How long a "yes" confirms a doubtful transcript, in milliseconds.
 const CONFIRMS_MS: i64 = 3_600_000;
 
-/// What spoken words are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpokenAs {
     Message,

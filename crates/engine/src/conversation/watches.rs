@@ -27,7 +27,6 @@ pub fn command_of(button: &str) -> Option<String> {
     Some(format!("/watches {verb} {id}"))
 }
 
-/// A button that changes a watch.
 pub(crate) fn button(verb: &str, watch: &WatchId, label: String) -> Choice {
     Choice { id: format!("{BUTTON}{verb}:{watch}"), label }
 }

@@ -44,19 +44,16 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// The longest wait for a retry that a lane sleeps through, in milliseconds; a failed turn waits a minute at most.
 const MAX_SLEEP: u64 = 61_000;
 
-/// The lanes of this process.
 pub struct Lanes {
     /// The conversations whose turns run here.
     pub conversations: Arc<Conversations>,
     /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// The workers, one per lane.
     pub workers: SharedWorkerSet,
     /// How many turns people may start.
     pub pace: Pace,
     /// Listens to voice notes.
     pub transcriber: Transcriber,
-    /// Fetches files.
     pub fetcher: FileFetcher,
     /// The instances that run turns with this one.
     pub cluster: Arc<Cluster>,

@@ -79,7 +79,6 @@ const WRITTEN_EVERY: Duration = Duration::from_secs(1);
 
 /// What this process knows of the others that share its channels.
 pub struct Cluster {
-    /// This process.
     pub instance: Arc<Instance>,
     /// Which channels it receives.
     pub health: Arc<Health>,
@@ -98,7 +97,6 @@ struct State {
     balance: Balance,
     /// How many looks in a row have found a lane waiting.
     waiting: HashMap<WaitingLane, usize>,
-    /// What our turns show, by turn.
     ours: HashMap<TurnId, Shown>,
     /// What the receiver shows of other instances' turns.
     theirs: HashMap<TurnId, Progress>,

@@ -11,7 +11,6 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// What a worker does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Worker {
     /// Runs a conversation's lane, or delivers its messages.
@@ -40,7 +39,6 @@ pub struct WorkerSet {
     /// Locked while a background lane takes a message, so that no two take the same.
     pub(super) starting: tokio::sync::Mutex<()>,
     idle: Notify,
-    /// A running worker was woken.
     woken: Notify,
 }
 
@@ -147,7 +145,6 @@ pub(super) fn turn_span(turn: &TurnId, conversation: &ConversationId) -> tracing
     tracing::error_span!("turn", id = %turn, %conversation)
 }
 
-/// A shared worker set.
 pub type SharedWorkerSet = Arc<WorkerSet>;
 
 #[cfg(test)]

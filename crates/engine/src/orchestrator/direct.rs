@@ -22,7 +22,6 @@ use crate::basic::{self, Understood};
 /// A message that needs no model.
 #[derive(Debug, Clone)]
 pub(super) enum Direct {
-    /// A command, such as `/run`.
     Command(String),
     /// What basic mode reads.
     Basic(String),

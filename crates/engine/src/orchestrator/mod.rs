@@ -51,17 +51,14 @@ use direct::Direct;
 use task_graph::TaskGraph;
 use tools::ToolUse;
 
-/// Runs the orchestrators of turns.
 pub struct Orchestrator {
     /// The assistant's name.
     pub name: String,
     pub model: SharedModel,
     /// When basic mode takes a message instead.
     pub basic: BasicMode,
-    /// The current skills.
     pub skills: Arc<Skills>,
     pub agents: Arc<Agents>,
-    /// Runs workflows.
     pub runner: Arc<Runner>,
     /// The prefixes by skill catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
@@ -88,12 +85,9 @@ pub enum BasicMode {
     Never,
 }
 
-/// What of a turn has begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun<'a> {
-    /// The orchestrator's execution.
     pub root: &'a ExecutionId,
-    /// All executions.
     pub rows: &'a [ExecutionRow],
     /// Whether nothing has run: then the journal needn't be asked.
     pub is_new: bool,
@@ -112,13 +106,11 @@ pub enum TurnEnd {
     Later(i64),
     /// A limit was reached, and nothing is running.
     Parked(Limit, LimitReport),
-    /// The turn was stopped.
     Cancelled(StatusSummary),
     /// The person has written more, and it begins anew with that.
     Extended,
 }
 
-/// One run of the loop.
 struct Run<'a> {
     orchestrator: &'a Orchestrator,
     ctx: TurnContext,

@@ -15,7 +15,6 @@ use adjutant_workflows::graph::{self, Readiness};
 /// How much of a task another one names it by.
 const MAX_TASK: usize = 60;
 
-/// One agent of the turn.
 #[derive(Debug, Clone)]
 pub(super) struct Agent {
     /// Its journal row, as last written by us.
@@ -186,7 +185,6 @@ impl TaskGraph {
         summary
     }
 
-    /// The lines of the progress display.
     pub(super) fn lines(&self, now: i64, sub_progress: &SubProgress) -> Vec<AgentProgress> {
         self.agents
             .iter()

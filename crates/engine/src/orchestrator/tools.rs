@@ -72,9 +72,7 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
 /// A tool call of the orchestrator's model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolUse {
-    /// Start an agent.
     Dispatch(Box<AgentTask>),
-    /// An invalid dispatch.
     BadDispatch(Refused),
     /// Wait for these agents; all if empty.
     Results(Vec<String>),
@@ -108,7 +106,6 @@ pub struct ToolContext<'a> {
     pub roles: &'a RoleSet,
     /// Those that an agent of theirs can be given, without workflows.
     pub offered: &'a BTreeMap<String, AccessLevel>,
-    /// The turn's limits.
     pub limits: &'a Limits,
 }
 
@@ -131,7 +128,6 @@ struct Dispatch {
     timeout_s: Option<u64>,
 }
 
-/// Reads one tool call.
 pub fn read(context: ToolContext<'_>, call: &ToolCallRow) -> ToolUse {
     let arguments = if call.arguments.trim().is_empty() { "{}" } else { call.arguments.as_str() };
     match call.name.as_str() {

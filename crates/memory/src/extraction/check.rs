@@ -192,7 +192,6 @@ pub(super) struct Checked {
     pub(super) topic: String,
 }
 
-/// The facts that hold.
 pub(super) fn checked(facts: Vec<Fact>, written: &[Message], name: &str) -> Vec<Checked> {
     let check = |fact: Fact| {
         let message = written.get(fact.message.checked_sub(1)?)?.clone();

@@ -58,14 +58,12 @@ struct Confirmed {
     hold: Vec<usize>,
 }
 
-/// The result of an extraction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// Facts that are new, or replace another.
     pub kept: usize,
     /// Facts that were stored already.
     pub known: usize,
-    /// Proposals that were refused.
     pub refused: usize,
 }
 

@@ -18,7 +18,6 @@ pub(crate) fn scrub(text: &str, key: &str) -> String {
     if key.is_empty() { text.to_owned() } else { text.replace(key, "***") }
 }
 
-/// Our error for the library's.
 pub(super) fn of_library(error: &LibError, key: &str) -> ModelError {
     match error {
         LibError::HttpError { status, body, headers, .. } => of_status(status.as_u16(), body, headers, key),

@@ -6,7 +6,6 @@ use super::Transcript;
 /// Why a transcript isn't acted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LowConfidence {
-    /// There are no words in it.
     NoWords,
     /// These are words that speech recognition is known to hear in silence.
     Silence,

@@ -22,7 +22,6 @@ use adjutant_types::clock::SharedClock;
 use crate::resilience::Retries;
 use crate::{ModelError, ModelErrorKind};
 
-/// The configured services.
 pub struct Voice {
     /// The services that transcribe, first choice first; empty if none is configured.
     pub transcribers: Vec<Service>,
@@ -37,9 +36,7 @@ pub struct Voice {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spoken<T> {
     pub result: T,
-    /// The model that made it.
     pub model: String,
-    /// US dollars.
     pub cost_usd: f64,
 }
 

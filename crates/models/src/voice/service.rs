@@ -21,7 +21,6 @@ const BOUNDARY: &str = "adjutant-0c1e7b1f5d6a4f2f9b8e-form";
 const MAX_ANSWER: usize = 1 << 20;
 
 pub struct Service {
-    /// The model's name there.
     pub name: String,
     api: Api,
     timeout: Duration,
@@ -30,13 +29,10 @@ pub struct Service {
     is_brief: AtomicBool,
 }
 
-/// The settings of a service.
 pub struct ServiceConfig {
-    /// The model's name.
     pub name: String,
     /// The address of the service; it ends in a slash.
     pub base_url: String,
-    /// The key, if it needs one.
     pub api_key: Option<String>,
     /// How long a call may take, beside the length of the sound.
     pub timeout: Duration,

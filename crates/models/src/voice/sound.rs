@@ -7,7 +7,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 pub struct Sound {
     /// The file. It has no name, and is gone with the process.
     pub file: std::fs::File,
-    /// Its size.
     pub bytes: u64,
     pub format: Format,
     /// Its length in seconds, at least 1.
@@ -21,7 +20,6 @@ pub enum Format {
     Ogg,
     Mp3,
     Wav,
-    /// MPEG-4.
     Mp4,
     /// WebM or Matroska.
     WebM,

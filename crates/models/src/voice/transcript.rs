@@ -5,7 +5,6 @@ use serde_json::Value;
 /// A service's transcript of a sound.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
-    /// The words.
     pub text: String,
     /// The language, as the service names it.
     pub language: Option<String>,

@@ -7,7 +7,6 @@ use super::{ConnectedAccount, PersonAccounts};
 use crate::SkillError;
 use crate::builtin::CallContext;
 
-/// The accounts of one call.
 #[derive(Default)]
 pub struct CallAccounts {
     person: PersonAccounts,
@@ -34,7 +33,6 @@ impl CallAccounts {
         self.account = account;
     }
 
-    /// All that the person has here.
     pub(crate) fn all(&self) -> &PersonAccounts {
         &self.person
     }

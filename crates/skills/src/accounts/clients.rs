@@ -55,7 +55,6 @@ macro_rules! either {
 }
 
 either!(
-    /// Sends mails.
     Sender: [Smtp(Smtp), Graph(GraphMail), Memory(MemoryMailbox)], {
         check() -> Result<(), MailError>;
     }
@@ -106,7 +105,6 @@ either!(
 );
 
 impl Inbox {
-    /// A watch on a folder.
     pub fn watch(&self, folder: &str) -> MailSource {
         match self {
             Self::Imap(client) => MailSource::Imap(Box::new(client.watch(folder))),

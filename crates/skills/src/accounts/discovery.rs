@@ -36,7 +36,6 @@ pub struct Servers {
     pub hint: Option<&'static str>,
 }
 
-/// What is known of a provider.
 struct Provider {
     domains: &'static [&'static str],
     imap: &'static str,

@@ -72,7 +72,6 @@ pub struct Logins {
     pub(super) attempts: Mutex<HashMap<PersonId, (i64, u32)>>,
 }
 
-/// A login that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
     pub id: LoginId,
@@ -87,12 +86,10 @@ pub struct Begun {
 /// A login whose link can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Who asked for it.
     pub person: PersonId,
     pub provider: ProviderKind,
 }
 
-/// A link that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
     /// The provider's page.
@@ -104,7 +101,6 @@ pub struct Opened {
 /// Who brings the provider's answer.
 #[derive(Debug, Clone, Copy)]
 pub enum Bringer<'a> {
-    /// A browser with this cookie.
     Browser(&'a str),
     /// A person, who pasted the address at which they ended.
     Person(&'a PersonId),
@@ -175,7 +171,6 @@ struct Pending {
     state: String,
     /// The proof that the code is ours (RFC 7636).
     verifier: String,
-    /// The provider's page.
     page: String,
     device: Option<Device>,
     code: Option<String>,
@@ -203,7 +198,6 @@ pub fn carries_code(text: &str) -> Option<(String, ProviderReply)> {
 }
 
 impl Logins {
-    /// What a configuration offers.
     pub fn new(config: &Config, secrets: Arc<SecretStore>) -> Self {
         let page = config.page().map(|(_, url)| url.to_owned());
         let (connect, resolver) = (config.connect.clone(), config.resolver);

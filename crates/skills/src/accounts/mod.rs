@@ -56,7 +56,6 @@ pub struct ConnectedAccount {
     /// What its people call it.
     pub label: String,
     pub provider: ProviderKind,
-    /// The email address.
     pub address: String,
     /// Whether it may be used in rooms.
     pub is_shared: bool,
@@ -119,12 +118,10 @@ pub struct PersonAccounts {
     pub elsewhere: Vec<AccountService>,
     /// What others have by the configuration, but not this person.
     pub of_others: Vec<AccountService>,
-    /// Whether the person may connect accounts.
     pub may_connect: bool,
 }
 
 impl PersonAccounts {
-    /// Those with this service.
     pub fn with(&self, service: AccountService) -> impl Iterator<Item = &ConnectedAccount> {
         self.all.iter().filter(move |account| account.has(service))
     }
@@ -173,10 +170,8 @@ pub struct Accounts {
     next_look: AtomicI64,
 }
 
-/// The clients of a row.
 struct InUse {
     row: AccountRow,
-    /// The version of its password.
     version: i64,
     account: ConnectedAccount,
 }

@@ -43,7 +43,6 @@ pub struct AccountSettings {
     pub busy_calendars: Option<Vec<String>>,
 }
 
-/// A mail server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailHost {
     pub host: String,

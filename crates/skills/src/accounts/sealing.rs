@@ -44,7 +44,6 @@ impl Key {
         Self { id, bytes }
     }
 
-    /// A new one.
     fn random() -> Result<Self, SecretsError> {
         Ok(Self::of(random()?))
     }
@@ -85,7 +84,6 @@ impl Sealer {
         std::iter::once(&self.current).chain(&self.older)
     }
 
-    /// Seals a text under this name.
     fn seal(&self, name: &str, plain: &str) -> Result<String, SecretsError> {
         let nonce: [u8; NONCE] = random()?;
         let payload = Payload { msg: plain.as_bytes(), aad: name.as_bytes() };
@@ -111,7 +109,6 @@ impl Sealer {
     }
 }
 
-/// Random bytes.
 fn random<const N: usize>() -> Result<[u8; N], SecretsError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| SecretsError::Key(format!("no randomness: {error}")))?;

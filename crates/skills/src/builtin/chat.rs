@@ -113,7 +113,6 @@ fn channel_of<'a>(
     Err(SkillError::not_found(message).into())
 }
 
-/// The person's accounts on a channel.
 async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<SenderId>, Failure> {
     let all = people::accounts(call.store(), &call.ctx.turn.person.id).await?;
     let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));

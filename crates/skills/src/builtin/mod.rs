@@ -142,17 +142,14 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
 pub enum Resource {
     /// Our own store alone.
     Store,
-    /// The mail account.
     Mail,
     /// The calendar: an account on a server, or our own store.
     Calendar,
     /// The contacts: an account on a server, or our own store.
     Contacts,
     ChatPlatform,
-    /// The public internet.
     Internet,
     SearchEngine,
-    /// The folder of the notes.
     Notes,
 }
 
@@ -221,18 +218,14 @@ impl Default for Preview {
 }
 
 pub struct CallContext<'a> {
-    /// The turn.
     pub ctx: &'a TurnContext,
     /// The clients, and what is shared by all people.
     pub services: &'a Services,
-    /// The accounts that this call can use.
     pub accounts: &'a CallAccounts,
-    /// The skills that there are.
     pub registry: &'a Registry,
     /// The model that reads what words ask for, if there is one.
     pub intent: Option<&'a SharedModel>,
     pub execution: &'a ExecutionId,
-    /// The kind of effect that the call has.
     pub effect: Idempotency,
     /// Whether an earlier attempt may have done its work.
     pub is_retry: bool,
@@ -247,7 +240,6 @@ impl<'a> CallContext<'a> {
         &self.ctx.store
     }
 
-    /// The person's zone.
     fn zone(&self) -> Tz {
         self.ctx.turn.zone
     }
@@ -266,7 +258,6 @@ impl<'a> CallContext<'a> {
         self.text(name).unwrap_or_default().to_lowercase()
     }
 
-    /// A list of texts.
     fn texts(&self, name: &str) -> Vec<&'a str> {
         let items = self.arguments.get(name).and_then(Value::as_array).into_iter().flatten();
         items.filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty()).collect()
@@ -277,7 +268,6 @@ impl<'a> CallContext<'a> {
         self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// A time.
     fn when(&self, name: &str) -> Result<Option<When>, SkillError> {
         let when = self.text(name).map(|text| When::parse(text, self.zone())).transpose();
         when.map_err(|fault| SkillError::params(ours!("/{}: {}", Own(name), FromCall(fault))))
@@ -315,17 +305,13 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 /// The storage of an event or a contact.
 #[derive(Clone)]
 enum Location {
-    /// On the server of the account.
     Server { url: String, etag: Option<String> },
-    /// In our own store.
     OwnStore(ObjectRow),
 }
 
-/// A domain that is compiled in.
 pub struct BuiltinDomain {
     /// Its name, and that of its TOML file.
     pub name: &'static str,
-    /// Its definition.
     pub toml: &'static str,
     /// Its skills, by the names of their handlers.
     pub skills: &'static [(&'static str, &'static dyn BuiltinSkill)],
@@ -351,7 +337,6 @@ fn all() -> impl Iterator<Item = (&'static str, &'static dyn BuiltinSkill)> {
     DOMAINS.iter().flat_map(|domain| domain.skills).copied()
 }
 
-/// The built-in skill of this name.
 pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
     all().find(|(registered, _)| *registered == name).map(|(_, skill)| skill)
 }
@@ -389,7 +374,6 @@ pub fn names_for(config: &Config) -> Vec<&'static str> {
     all().filter(|(_, skill)| works(*skill)).map(|(name, _)| name).collect()
 }
 
-/// A heading and the lines under it.
 fn under(heading: String, lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().fold(heading, |text, line| text + "\n" + &line)
 }

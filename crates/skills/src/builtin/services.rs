@@ -39,19 +39,15 @@ pub struct Services {
     pub outgoing: PathBuf,
     /// The client for pages and HTTP APIs.
     pub http: HttpClient,
-    /// The search engine.
     pub search: Option<SearchConfig>,
     /// A web that an evaluation makes up; none: the real one.
     pub pages: Option<Vec<Page>>,
     pub notes: Option<Notes>,
     pub mcp: Arc<McpServers>,
-    /// The logins at services.
     pub oauth: Arc<OAuth>,
-    /// The accepted instructions.
     pub instructions: Arc<Instructions>,
     /// The folder of the files that people sent.
     pub files: Arc<Folder>,
-    /// Reads files.
     pub reader: Arc<Reader>,
     /// Compares the meanings of memories.
     pub vectors: Option<Arc<Vectors>>,

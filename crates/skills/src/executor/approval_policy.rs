@@ -18,17 +18,14 @@ use crate::accounts::CallAccounts;
 use crate::builtin::{self, BuiltinSkill, CallContext};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
-/// The decision on a call.
 pub(super) enum Judgement {
     Run(Basis),
     /// A person is asked; with the reason, unless that is the policy alone.
     Ask(Option<ApprovalReason>),
-    /// It is refused.
     Deny,
 }
 
 impl ActiveCall<'_> {
-    /// Decides on the call.
     pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
         let approval = &self.ctx.turn.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
@@ -189,7 +186,6 @@ impl ActiveCall<'_> {
         Ok(targets)
     }
 
-    /// The targets of the call.
     pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target], Failure> {
         let load = async || match implementation(skill) {
             Some(builtin) => {

@@ -28,7 +28,6 @@ const MAX_OUTPUT: usize = 1 << 20;
 /// How much of a failed program's error output is shown, in bytes.
 const SHOWN: usize = 2048;
 
-/// A program and its words.
 #[derive(Debug, Clone)]
 pub struct CommandHandler {
     program: String,
@@ -159,7 +158,6 @@ pub async fn call(
     run.in_folder(&folder.0, &folder.0, launcher).await
 }
 
-/// One run of a program.
 pub(crate) struct Run<'a> {
     pub(crate) program: &'a str,
     pub(crate) words: Vec<String>,

@@ -19,7 +19,6 @@ use crate::SkillError;
 use crate::arguments::Argument;
 use crate::template::{Place, Template, TemplateError, split_outside};
 
-/// A call of an HTTP API.
 #[derive(Debug, Clone)]
 pub struct HttpHandler {
     pub(super) method: Method,
@@ -38,7 +37,6 @@ pub struct HttpHandler {
     pub(super) allow_hosts: Vec<String>,
 }
 
-/// A header's value.
 #[derive(Debug, Clone)]
 enum Header {
     Text(Template),
@@ -61,7 +59,6 @@ static ORIGIN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?s)^(https?://[^/?#@{}\s\\]+)((?:[/?#].*)?)$").ok());
 
 impl HttpHandler {
-    /// Reads `http = { ... }`.
     pub(crate) fn read(table: Table, arguments: &[Argument], problems: &mut Problems<'_>) -> Option<Self> {
         table.only(&KEYS, problems);
         let method = read_method(table, problems);

@@ -22,7 +22,6 @@ pub(super) enum ResponseContent {
     File {
         /// The media type, as the service declares it.
         media_type: String,
-        /// The contents.
         bytes: Vec<u8>,
     },
 }

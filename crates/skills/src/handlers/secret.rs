@@ -17,7 +17,6 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    /// The secret itself.
     pub(super) fn reveal(&self) -> Result<String, SkillError> {
         let missing = |what: ErrorText| SkillError::new(ErrorKind::Auth, what);
         let (secret, name) = match self {

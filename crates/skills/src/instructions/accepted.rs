@@ -33,7 +33,6 @@ const MAX_LENGTH: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionCall {
-    /// The name of the instructions.
     pub name: String,
     /// Whether a script is run; else a text is read.
     pub runs: bool,
@@ -52,7 +51,6 @@ struct Kept {
     permissions: Permissions,
 }
 
-/// The accepted folders.
 #[derive(Debug, Default)]
 pub struct Instructions {
     folder: PathBuf,
@@ -167,7 +165,6 @@ fn home(config: &Config) -> PathBuf {
     config.data_dir.join(DOMAIN)
 }
 
-/// The copy of an accepted folder.
 pub fn accepted(config: &Config, name: &str) -> Option<Folder> {
     Folder::read(&home(config).join(name)).ok()
 }
@@ -327,7 +324,6 @@ pub enum InstallError {
     /// The copy could not be made.
     #[error("can't write to {0}: {1}")]
     Copy(String, std::io::Error),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

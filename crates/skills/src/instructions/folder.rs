@@ -33,9 +33,7 @@ pub struct Folder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its path in the folder.
     pub path: String,
-    /// The contents.
     pub bytes: Vec<u8>,
     is_executable: bool,
 }
@@ -116,7 +114,6 @@ fn find_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 }
 
 impl Folder {
-    /// Reads a folder.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut files = Vec::new();
         collect(path, "", 0, &mut files)?;

@@ -8,15 +8,11 @@ const KEYS: [&str; 3] = ["name", "description", "license"];
 /// The largest head, in bytes.
 const MAX_SIZE: usize = 16 * 1024;
 
-/// The fields of the head.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
     pub(crate) name: Option<String>,
-    /// The purpose.
     pub description: String,
-    /// Its licence.
     pub license: Option<String>,
-    /// The requirements.
     pub compatibility: Option<String>,
     /// The tools that it wants to be allowed; none if it says nothing of tools.
     pub(crate) allowed_tools: Option<Vec<String>>,

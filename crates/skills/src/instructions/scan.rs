@@ -13,7 +13,6 @@ const SHOWN: usize = 160;
 /// The most findings.
 const MAX: usize = 50;
 
-/// Something suspicious.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suspicion {
     pub file: String,
@@ -54,7 +53,6 @@ impl Pattern {
 }
 
 struct Patterns {
-    /// Found in a line.
     line: Vec<Pattern>,
     /// Found in a line and the next.
     prose: Vec<Pattern>,
@@ -69,7 +67,6 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns { line: all("line"), prose: all("prose"), code: decodes.zip(Pattern::read(&table["code"])) }
 });
 
-/// Looks through a file's text.
 pub(crate) fn scan(file: &str, text: &str) -> Vec<Suspicion> {
     let Patterns { line, prose, code } = &*PATTERNS;
     let mut found = Vec::new();

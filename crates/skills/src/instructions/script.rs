@@ -25,7 +25,6 @@ const MAX_FOUND: usize = 1000;
 /// How deep the working folder is looked into.
 const DEEPEST: usize = 4;
 
-/// The scripts of accepted instructions.
 pub(super) struct Script<'a> {
     pub(super) folder: &'a Folder,
     /// The copy of the folder.

@@ -250,7 +250,6 @@ pub(crate) fn random() -> Result<String, SkillError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The target of a GET request.
 async fn request_target(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -19,9 +19,7 @@ const LIFETIME: i64 = 600;
 pub struct DeviceLogin {
     login: Arc<Login>,
     device_code: String,
-    /// The code that the person types.
     pub user_code: String,
-    /// The page for the code.
     pub page: String,
     interval: u64,
     lifetime: Duration,

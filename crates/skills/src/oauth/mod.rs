@@ -56,7 +56,6 @@ struct Place {
 pub(crate) struct Login {
     place: Place,
     config: OAuthConfig,
-    /// Of its secret.
     name: String,
     secrets: Arc<SecretStore>,
     http: HttpClient,
@@ -66,12 +65,10 @@ pub(crate) struct Login {
     account: Option<AccountId>,
 }
 
-/// How a login stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginState {
     /// Nobody has logged in.
     None,
-    /// There are tokens.
     Ready {
         /// Since when, in milliseconds.
         since: i64,
@@ -144,7 +141,6 @@ impl OAuth {
         self.login(name)?.forget().await
     }
 
-    /// Begins a login in a browser.
     pub async fn log_in(&self, name: &str) -> Result<CodeLogin, SkillError> {
         let login = Arc::clone(self.login(name)?);
         let listener = Listener::open(login.config.redirect.as_deref(), &login.place).await?;

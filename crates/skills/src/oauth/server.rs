@@ -16,7 +16,6 @@ use crate::accounts::{SecretStore, SecretsError};
 use crate::handlers::{HttpClient, host};
 use crate::{ErrorKind, SkillError};
 
-/// A login at an MCP server.
 pub(super) struct ServerLogin {
     name: String,
     /// The server's address in the configuration.
@@ -37,7 +36,6 @@ pub(super) struct Service {
     /// Whether we show who we are by basic authentication, instead of in the form.
     #[serde(default)]
     pub(super) takes_basic: bool,
-    /// What was asked for.
     #[serde(default)]
     scopes: Vec<String>,
 }
@@ -70,7 +68,6 @@ impl ServerLogin {
         Place { section: format!("[mcp.{name}]"), login: format!("adjutant mcp login {name}") }
     }
 
-    /// The state of the login.
     pub(super) async fn state(&self) -> LoginState {
         self.unasked().state().await
     }

@@ -68,7 +68,6 @@ impl Tokens {
 /// Why there is no token.
 #[derive(Debug)]
 pub(crate) enum NoTokens {
-    /// Nobody has logged in.
     Missing,
     /// There is nothing to renew them with, or the service refuses to.
     Ended(Option<Refusal>),
@@ -82,7 +81,6 @@ impl<E: Into<SkillError>> From<E> for NoTokens {
 }
 
 impl Login {
-    /// Its tokens and their version.
     pub(super) async fn read(&self) -> Result<Option<(Tokens, i64)>, SkillError> {
         let Some((stored, version)) = self.secrets.read(&self.name).await? else { return Ok(None) };
         // The faulty text may be a token, so it isn't shown.
@@ -94,7 +92,6 @@ impl Login {
         Ok(Some((tokens, version)))
     }
 
-    /// How it stands.
     pub(super) async fn state(&self) -> LoginState {
         match self.read().await {
             Ok(None) => LoginState::None,

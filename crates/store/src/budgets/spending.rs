@@ -51,7 +51,6 @@ impl Amount {
         }
     }
 
-    /// The difference.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -64,7 +63,6 @@ impl Amount {
 /// A day's row, for everyone or for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct SpendingRow {
-    /// Tokens used.
     pub tokens: i64,
     /// Billionths of a US dollar used.
     pub nano_usd: i64,
@@ -96,7 +94,6 @@ pub struct ReservationRow {
     /// The execution that calls the model.
     pub execution_id: ExecutionId,
     pub turn_id: TurnId,
-    /// The person it counts for.
     pub person_id: PersonId,
     /// The process that makes the call.
     pub instance: InstanceId,
@@ -214,17 +211,14 @@ pub fn release(batch: &mut Batch, execution: &ExecutionId) {
     release_reservations!(batch, "r.execution_id = $1", [execution.into()]);
 }
 
-/// Releases the reservations of a turn.
 pub fn release_turn(batch: &mut Batch, turn: &TurnId) {
     release_reservations!(batch, "r.turn_id = $1", [turn.into()]);
 }
 
-/// Releases the reservations of a person.
 pub(crate) fn release_person(batch: &mut Batch, person: &PersonId) {
     release_reservations!(batch, "r.person_id = $1", [person.into()]);
 }
 
-/// Releases the reservations of dead processes.
 pub async fn release_dead(store: &Store) -> Result<(), StoreError> {
     const LEFT: &str =
         "SELECT count(*) FROM reservations r WHERE r.instance NOT IN (SELECT id FROM instances)";

@@ -13,19 +13,14 @@ use crate::{Batch, Store, StoreError};
 pub struct ModelUse {
     /// A person's id or a model's name.
     pub id: String,
-    /// The name to show.
     pub name: String,
-    /// How many calls.
     pub calls: i64,
     /// How many of them had no answer.
     pub failed: i64,
-    /// Tokens of requests.
     pub prompt: i64,
     /// Request tokens from the provider's cache.
     pub cached: i64,
-    /// Tokens of answers.
     pub completion: i64,
-    /// US dollars.
     pub cost_usd: f64,
     /// How many calls have no known cost: neither the provider nor the configuration has a price.
     pub unpriced: i64,
@@ -33,15 +28,12 @@ pub struct ModelUse {
     pub audio_ms: i64,
 }
 
-/// The calls of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SkillUse {
     pub name: String,
-    /// How many calls.
     pub calls: i64,
     /// How many of them failed, timed out, or have an unknown outcome.
     pub failed: i64,
-    /// Their total duration, in milliseconds.
     pub duration_ms: i64,
 }
 
@@ -49,7 +41,6 @@ pub struct SkillUse {
 #[derive(Debug, Clone, Default, PartialEq, FromRow)]
 pub struct RoleUse {
     pub name: String,
-    /// How many agents.
     pub agents: i64,
     /// How many of them did all of it.
     pub completed: i64,
@@ -63,38 +54,27 @@ pub struct RoleUse {
     pub out_of_agents: i64,
     /// See [`Self::out_of_tool_calls`].
     pub out_of_budget: i64,
-    /// Their total duration, in milliseconds.
     pub duration_ms: i64,
-    /// Their model calls.
     pub calls: i64,
-    /// Tokens of requests.
     pub prompt: i64,
-    /// Tokens of answers.
     pub completion: i64,
-    /// US dollars.
     pub cost_usd: f64,
 }
 
 /// A model call that belongs to no turn, such as compacting a conversation's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundCall {
-    /// Our id.
     pub id: String,
     /// The conversation it compacts; empty for a call from the command line.
     pub conversation_id: ConversationId,
-    /// The person it was made for.
     pub person_id: PersonId,
-    /// What it was for.
     pub purpose: String,
-    /// The model that answered.
     pub model: String,
     /// Why there was no answer.
     pub error: Option<String>,
     /// Tokens of the request, those of them from the cache, and tokens of the answer.
     pub tokens: [i64; 3],
-    /// US dollars.
     pub cost_usd: f64,
-    /// When it was made.
     pub started_at: i64,
     /// How long it took.
     pub duration_ms: i64,

@@ -29,12 +29,9 @@ static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
 /// Which database contains the store.
 #[derive(Clone)]
 pub enum Backend {
-    /// A local file.
     Embedded {
-        /// The database file.
         file: PathBuf,
     },
-    /// A PostgreSQL server.
     Server {
         /// Its URL. It includes the password, so it is never shown.
         url: String,
@@ -203,7 +200,6 @@ impl Backend {
         ("PRAGMA incremental_vacuum(128)", "PRAGMA wal_checkpoint(PASSIVE)")
     }
 
-    /// The store's size in bytes.
     pub(crate) fn size_sql(&self) -> &'static str {
         match self {
             Self::Embedded { .. } => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",

@@ -17,7 +17,6 @@ pub enum Value {
     Int(i64),
     /// A number or NULL.
     MaybeInt(Option<i64>),
-    /// A fraction.
     Real(f64),
 }
 
@@ -129,7 +128,6 @@ impl From<f64> for Value {
     }
 }
 
-/// One statement of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) sql: &'static str,
@@ -147,7 +145,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch.
     pub fn new() -> Self {
         Self::default()
     }

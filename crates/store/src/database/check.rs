@@ -7,9 +7,7 @@ use crate::{Store, StoreError, leases};
 /// Rows that break a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The broken rule.
     pub rule: &'static str,
-    /// The rows' ids.
     pub rows: Vec<String>,
 }
 
@@ -148,7 +146,6 @@ pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>, StoreError>
         .await
 }
 
-/// The store's size in bytes.
 pub async fn size(store: &Store) -> Result<i64, StoreError> {
     store.count(store.backend().size_sql(), &[]).await
 }

@@ -34,7 +34,6 @@ impl Connections {
         Self { pool, idle: Mutex::default(), free: Semaphore::new(max), can_break }
     }
 
-    /// Runs an operation on a connection.
     pub(crate) async fn with<T>(
         &self,
         work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
@@ -55,7 +54,6 @@ impl Connections {
         done
     }
 
-    /// An idle connection that works.
     async fn idle_connection(&self) -> Option<PoolConnection<Any>> {
         loop {
             let idle = self.idle.lock().pop();

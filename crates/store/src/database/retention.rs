@@ -33,7 +33,6 @@ pub struct Ages {
     /// Requests and answers of models and skills, counted from the end of the turn.
     pub traces: Option<Duration>,
     pub memories: Option<Duration>,
-    /// Files that people sent.
     pub files: Option<Duration>,
 }
 
@@ -49,10 +48,8 @@ impl Ages {
 pub struct Emptied {
     /// Texts of turns, and single messages that belong to no turn.
     pub bodies: usize,
-    /// Traces of turns.
     pub traces: usize,
     pub memories: usize,
-    /// Files that people sent.
     pub files: usize,
 }
 

@@ -6,7 +6,6 @@ pub enum Stale {
     /// Another instance owns the lane or channel now.
     #[error("the lease is lost")]
     LeaseLost,
-    /// Another process has the lease.
     #[error("another process holds this lease")]
     LeaseTaken,
     /// Something in the lane goes before this message.
@@ -15,7 +14,6 @@ pub enum Stale {
     /// Another process is delivering this message.
     #[error("another process delivers this message")]
     DeliveredElsewhere,
-    /// The message is in the journal already.
     #[error("the message was journalled before")]
     MessageExists,
     /// A turn has taken the message, or it is done.
@@ -28,7 +26,6 @@ pub enum Stale {
     TurnEnded,
     #[error("the execution has ended")]
     ExecutionEnded,
-    /// The execution has a row already.
     #[error("the execution exists already")]
     ExecutionExists,
     /// Another call took its effect back.
@@ -55,10 +52,8 @@ pub enum Stale {
     /// Someone else used the code first.
     #[error("the code was used already")]
     CodeUsed,
-    /// The person was erased.
     #[error("the person is gone")]
     PersonGone,
-    /// There is no such invitation.
     #[error("there is no such invitation")]
     NoSuchInvitation,
     /// The account wasn't allowed anyway.
@@ -67,13 +62,10 @@ pub enum Stale {
     /// The task is done or deleted.
     #[error("the task is not open any more")]
     TaskNotOpen,
-    /// The task was deleted.
     #[error("the task is gone")]
     TaskGone,
-    /// The task was edited.
     #[error("the task changed meanwhile")]
     TaskChanged,
-    /// The memory was deleted.
     #[error("the memory is gone")]
     MemoryGone,
     /// The schedule was edited, ran or was deleted.
@@ -91,7 +83,6 @@ pub enum Stale {
     /// The event or contact was edited.
     #[error("the object was changed meanwhile")]
     ObjectChanged,
-    /// The account was disconnected.
     #[error("the account at a provider is gone")]
     AccountGone,
     /// The person has another account with this label.

@@ -6,7 +6,6 @@ use sqlx::FromRow;
 use super::first_messages;
 use crate::{Batch, Store, StoreError};
 
-/// A model call's row.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CallRow {
     pub execution_id: ExecutionId,
@@ -16,21 +15,15 @@ pub struct CallRow {
     pub prefix: String,
     /// JSON: the messages between the prefix and the first answer; on call 0 only.
     pub first_messages: Option<String>,
-    /// The answer's text.
     pub text: String,
-    /// The model that answered.
     pub model: String,
     /// Why there was no answer.
     pub error: Option<String>,
-    /// Tokens of the request.
     pub prompt_tokens: i64,
     /// Request tokens from the provider's cache.
     pub cached_tokens: i64,
-    /// Tokens of the answer.
     pub completion_tokens: i64,
-    /// US dollars.
     pub cost_usd: f64,
-    /// When it was made.
     pub started_at: i64,
     /// How long it took.
     pub duration_ms: i64,
@@ -44,7 +37,6 @@ pub struct ToolCallRow {
     pub n: i64,
     /// The position in the answer.
     pub idx: i64,
-    /// The model's id for it.
     pub call_id: String,
     pub name: String,
     /// The arguments as the model wrote them.
@@ -52,7 +44,6 @@ pub struct ToolCallRow {
     pub result: Option<String>,
 }
 
-/// Adds a model call.
 pub fn insert(batch: &mut Batch, row: &CallRow) {
     batch.run(
         "INSERT INTO calls (execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
@@ -175,7 +166,6 @@ pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, Stor
         .await
 }
 
-/// All model calls of a turn.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     let mut rows = store
         .all(

@@ -13,7 +13,6 @@ const MAX_ROWS: i64 = 50_000;
 pub struct ChangeRow {
     /// Its position: first by transaction, which is 0 in the embedded store, then by number.
     pub tx: i64,
-    /// Its number.
     pub seq: i64,
     /// Whose work it is; empty for nobody's.
     pub person_id: PersonId,
@@ -21,7 +20,6 @@ pub struct ChangeRow {
     /// `turn`, `execution`, `question`, `message`, `arrival` or, changed on the page, `thing`.
     pub kind: String,
     pub id: String,
-    /// Its status now.
     pub status: String,
 }
 
@@ -50,7 +48,6 @@ pub async fn after(
     Ok(is_whole.then_some(rows))
 }
 
-/// Deletes the oldest changes.
 pub async fn prune(store: &Store) -> Result<(), StoreError> {
     let count = store.count("SELECT coalesce(max(seq) - min(seq), 0) FROM changes", &[]).await?;
     if count <= MAX_ROWS {

@@ -62,7 +62,6 @@ pub struct ContextQuery<'a> {
     pub person: &'a PersonId,
     pub conversation: &'a ConversationId,
     pub turn: &'a TurnId,
-    /// Turns after this one.
     pub after: i64,
     /// At most so many tasks.
     pub tasks: i64,

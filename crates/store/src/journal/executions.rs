@@ -11,9 +11,7 @@ use crate::{Batch, Stale, Store, StoreError};
 /// A skill call, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct UndoRow {
-    /// Our id.
     pub id: ExecutionId,
-    /// What it is.
     pub kind: ExecutionKind,
     pub status: ExecutionStatus,
     pub skill: String,
@@ -62,12 +60,9 @@ pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ExecutionRow {
-    /// Our id.
     pub id: ExecutionId,
     pub turn_id: TurnId,
-    /// The execution that requested it.
     pub parent_id: Option<ExecutionId>,
-    /// What it does.
     pub kind: ExecutionKind,
     pub status: ExecutionStatus,
     /// The number of the model call that requested it.
@@ -78,7 +73,6 @@ pub struct ExecutionRow {
     pub agent_id: Option<String>,
     /// JSON: an agent's task.
     pub task: Option<String>,
-    /// A skill call's skill.
     pub skill: Option<String>,
     /// JSON: a skill call's arguments.
     pub parameters: Option<String>,
@@ -106,7 +100,6 @@ pub struct ExecutionRow {
     pub basis: Option<Basis>,
     /// The account that a skill call works with, fixed when the row is written; empty if there is none.
     pub account: AccountId,
-    /// When it first started.
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
 }
@@ -179,7 +172,6 @@ impl ExecutionRow {
     }
 }
 
-/// The outcome of an execution.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Closing {
     /// One line for people.
@@ -190,7 +182,6 @@ pub struct Closing {
     pub data: Option<String>,
     /// JSON: the contract's error.
     pub error: Option<String>,
-    /// The limit that ended it.
     pub bailout: Option<StopReason>,
     /// Whether result or data come from outside.
     pub untrusted: bool,
@@ -309,7 +300,6 @@ pub fn set_taint(batch: &mut Batch, id: &ExecutionId, taint: &Taint) {
     batch.run("UPDATE executions SET taint = $1 WHERE id = $2", [taint.into(), id.into()]);
 }
 
-/// Marks an execution as running.
 pub fn start(batch: &mut Batch, id: &ExecutionId, now: i64) {
     batch.must(
         Stale::ExecutionEnded,
@@ -329,7 +319,6 @@ pub fn postpone(batch: &mut Batch, id: &ExecutionId) {
     batch.run("UPDATE executions SET status = 'pending' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
 }
 
-/// Ends an execution.
 pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closing: &Closing, now: i64) {
     batch.must(
         Stale::ExecutionEnded,
@@ -409,7 +398,6 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
 /// A completed skill call with data, in a turn of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PastCall {
-    /// The order of its turn.
     pub turn_seq: i64,
     pub skill: String,
     /// JSON: what it returned.

@@ -26,7 +26,6 @@ const GONE: &str = "(no longer kept)";
 /// What is in front of the conversation's summary, at the end of the first message.
 pub const EARLIER: &str = "\nEarlier in this conversation: ";
 
-/// A turn of the past.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum NamedTurn {

@@ -9,9 +9,7 @@ use crate::{Batch, Stale, Store, StoreError};
 pub struct RunRow {
     pub id: ExecutionId,
     pub turn_id: TurnId,
-    /// The workflow's name.
     pub workflow: String,
-    /// The file it was read from.
     pub file: String,
     /// The file's text when the run began.
     pub text: String,
@@ -27,7 +25,6 @@ pub struct RunRow {
     pub report: Option<String>,
     /// JSON: each step's output, once the run has ended or waits.
     pub outputs: Option<String>,
-    /// When it began.
     pub started_at: i64,
     pub ended_at: Option<i64>,
     /// The version of its plan that it runs, if it was planned.
@@ -44,7 +41,6 @@ macro_rules! select {
     };
 }
 
-/// Adds a run.
 pub fn insert(batch: &mut Batch, row: &RunRow) {
     batch.run(
         "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at, \
@@ -135,7 +131,6 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreE
 /// One version of a plan that a person is asked about. Once it runs, the run has the same id.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PlanRow {
-    /// The execution that made it.
     pub id: ExecutionId,
     /// From 1; each change makes another.
     pub version: i64,
@@ -144,7 +139,6 @@ pub struct PlanRow {
     pub goal: String,
     /// JSON: the plan.
     pub body: String,
-    /// When it was made.
     pub created_at: i64,
 }
 
@@ -154,7 +148,6 @@ macro_rules! select_plan {
     };
 }
 
-/// Adds a version of a plan.
 pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
     batch.run(
         "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
@@ -223,10 +216,8 @@ pub async fn plans_beginning_with(
 pub struct AgentCost {
     /// The agent's name in its turn.
     pub agent_id: String,
-    /// How many calls.
     pub calls: i64,
     pub tokens: i64,
-    /// US dollars.
     pub cost_usd: f64,
 }
 

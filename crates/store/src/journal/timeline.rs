@@ -13,23 +13,19 @@ use crate::{Store, StoreError};
 pub struct SaidRow {
     /// Order of arrival.
     pub id: i64,
-    /// What it is.
     pub kind: InboxKind,
     pub text: String,
-    /// The author's name.
     pub name: String,
     pub channel: String,
     /// Whether others read there.
     #[sqlx(try_from = "Flag")]
     pub shared: bool,
-    /// When it arrived.
     pub received_at: i64,
 }
 
 /// A message that the assistant wrote.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ReplyRow {
-    /// The message.
     pub id: OutboxId,
     /// Markdown.
     pub text: String,
@@ -43,7 +39,6 @@ pub struct ReplyRow {
     /// Whether others read there.
     #[sqlx(try_from = "Flag")]
     pub shared: bool,
-    /// When it was written.
     pub created_at: i64,
     /// Its question is open, or it has none.
     #[sqlx(try_from = "Flag")]
@@ -281,7 +276,6 @@ pub async fn budget_questions(store: &Store, person: &PersonId) -> Result<Vec<Qu
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// A message of ours.
 pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>, StoreError> {
     store.first(reply!("WHERE o.id = $1"), &[message.into()]).await
 }

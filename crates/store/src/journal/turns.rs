@@ -10,14 +10,11 @@ use crate::{Batch, Stale, Store, StoreError, inbox};
 pub struct TurnRow {
     /// Order over all turns.
     pub seq: i64,
-    /// Our id.
     pub id: TurnId,
     pub conversation_id: ConversationId,
-    /// The person it works for.
     pub person_id: PersonId,
     /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
     pub status: TurnStatus,
-    /// The message.
     pub text: String,
     /// The outside sources of the message itself; none where the person wrote it.
     pub text_taint: Taint,
@@ -41,9 +38,7 @@ pub struct TurnRow {
     pub retry_at: i64,
     /// The background lane that it runs in; 0 for the conversation's own.
     pub background: i64,
-    /// When it began.
     pub started_at: i64,
-    /// When it last resumed.
     pub resumed_at: i64,
     pub ended_at: Option<i64>,
 }
@@ -99,7 +94,6 @@ pub fn must_be_first(batch: &mut Batch, lane: &str, conversation: &ConversationI
     );
 }
 
-/// Resumes a turn in this instance.
 pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
     batch.must(
         Stale::TurnMoved,
@@ -246,7 +240,6 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
         .await
 }
 
-/// The turn that took a message.
 pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[key.into()]).await
 }
@@ -322,9 +315,7 @@ pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>, 
 pub struct PastTurn {
     /// Order over all turns.
     pub seq: i64,
-    /// Whose it is.
     pub person_id: PersonId,
-    /// The message.
     pub text: String,
     /// The outside sources of the message itself.
     pub text_taint: Taint,

@@ -102,7 +102,6 @@ pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<Stri
 #[derive(Debug, FromRow)]
 pub struct LeftProgress {
     pub turn_id: TurnId,
-    /// Where it is.
     pub place: String,
     pub progress_receipt: String,
 }

@@ -33,7 +33,6 @@ pub struct InboxRow {
     /// The channel and the platform's id of the message, with a space between.
     pub event: String,
     pub conversation_id: ConversationId,
-    /// The author.
     pub person_id: PersonId,
     /// `said`, `command`, `press` or `answer`.
     pub kind: InboxKind,
@@ -68,7 +67,6 @@ pub struct UnheardNote {
 }
 
 impl InboxRow {
-    /// The row as one to journal.
     pub fn as_new<'a>(&'a self, instance: &'a InstanceId) -> NewRow<'a> {
         NewRow {
             event: self.event.clone(),
@@ -117,7 +115,6 @@ impl InboxRow {
         serde_json::from_str(self.voice.as_deref()?).ok()
     }
 
-    /// The channel it came by.
     pub fn channel(&self) -> &str {
         self.event.split_once(' ').map_or("", |(channel, _)| channel)
     }
@@ -140,13 +137,11 @@ pub fn is_spawn(text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
-/// A message to journal.
 #[derive(Debug, Clone)]
 pub struct NewRow<'a> {
     /// The channel and the platform's id of the message.
     pub event: String,
     pub conversation_id: &'a ConversationId,
-    /// The author.
     pub person_id: &'a PersonId,
     /// `said`, `command`, `press` or `answer`.
     pub kind: InboxKind,
@@ -154,11 +149,8 @@ pub struct NewRow<'a> {
     pub text: &'a str,
     /// The outside sources of the text.
     pub taint: Taint,
-    /// The question that it answers.
     pub question_id: Option<QuestionId>,
-    /// The instance that journals it.
     pub instance: &'a InstanceId,
-    /// The voice note that it was spoken in.
     pub voice: Option<UnheardNote>,
     pub files: Vec<SentFile>,
     /// Whom and what it mentions: see [`mentions`].
@@ -284,21 +276,17 @@ pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, St
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
-/// A message that was typed.
 #[derive(Debug, FromRow)]
 pub struct Typed {
     pub conversation_id: ConversationId,
-    /// Its writer.
     pub person_id: PersonId,
     pub text: String,
     pub taint: Taint,
     #[sqlx(try_from = "Flag")]
     pub is_addressed: bool,
-    /// The turn that took it.
     pub turn_id: Option<TurnId>,
 }
 
-/// A typed message.
 pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>, StoreError> {
     store
         .first(

@@ -21,7 +21,6 @@ pub struct OutboxRow {
     pub channel: String,
     /// The platform's id of the place there.
     pub place: String,
-    /// The turn it belongs to.
     pub turn_id: Option<TurnId>,
     /// JSON: the platform's ids of the messages it answers.
     pub answers: String,
@@ -31,7 +30,6 @@ pub struct OutboxRow {
     pub choices: String,
     /// `pending`, `sending`, `unknown`, `sent` or `dead`.
     pub state: OutboxState,
-    /// How many attempts there were.
     pub attempts: i64,
     /// The earliest time of the next attempt.
     pub next_at: i64,
@@ -50,7 +48,6 @@ pub struct OutboxRow {
     pub file: Option<String>,
     /// If it is also spoken: the sound (base64), empty until it is made.
     pub speech: Option<String>,
-    /// How it is sent.
     pub form: MessageForm,
     /// The part that was refused when that form began.
     pub form_part: i64,
@@ -63,16 +60,13 @@ pub struct OutboxRow {
     pub answered_since: Option<i64>,
 }
 
-/// A new outgoing message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Message {
-    /// The turn it belongs to.
     pub turn: Option<TurnId>,
     /// The platform's ids of the messages it answers.
     pub answers: Vec<String>,
     /// Markdown.
     pub text: String,
-    /// Buttons.
     pub choices: Vec<Choice>,
     /// Content too long for a chat message.
     pub file: Option<OutgoingFile>,

@@ -15,17 +15,13 @@ use crate::{Batch, Stale, Store, StoreError};
 pub struct QuestionRow {
     /// Order over all questions; 0 before it's stored.
     pub seq: i64,
-    /// Our id.
     pub id: QuestionId,
-    /// The conversation it was asked in.
     pub conversation_id: ConversationId,
     /// The turn that waits for the answer.
     pub turn_id: TurnId,
     /// The skill call or step that waits; none for "continue?".
     pub execution_id: Option<ExecutionId>,
-    /// The person who was asked.
     pub person_id: PersonId,
-    /// The question itself.
     pub kind: QuestionKind,
     /// Whether it is still open.
     pub state: QuestionState,
@@ -144,11 +140,9 @@ macro_rules! select {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosedRow {
     pub question: QuestionRow,
-    /// When it was closed.
     pub closed_at: i64,
     /// The name of who answered; none if nobody did.
     pub answered_by: Option<String>,
-    /// The channel of the answer.
     pub channel: Option<String>,
 }
 
@@ -178,7 +172,6 @@ macro_rules! closed {
     };
 }
 
-/// Adds a question.
 pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     let (subject, detail) = columns(&row.kind);
     batch.run(

@@ -12,7 +12,6 @@ pub struct Queue {
     pub name: String,
     /// A question's kind, a turn's status; otherwise empty.
     pub sort: String,
-    /// How many.
     pub waiting: i64,
     /// When the oldest was created, in milliseconds.
     pub oldest: Option<i64>,

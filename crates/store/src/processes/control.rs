@@ -20,7 +20,6 @@ pub enum ControlSignal {
     Stop,
     /// Let current work finish, and start nothing new.
     Pause,
-    /// One of its questions was answered.
     Answered,
 }
 

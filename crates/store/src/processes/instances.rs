@@ -12,7 +12,6 @@ use crate::{Batch, Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LivingInstance {
     pub id: InstanceId,
-    /// Its process id.
     pub pid: i64,
     /// When it started, in milliseconds.
     pub started_at: i64,
@@ -22,7 +21,6 @@ pub struct LivingInstance {
     pub version: String,
     /// A digest of each of its settings, by key.
     pub settings: BTreeMap<String, String>,
-    /// The channels that it receives.
     pub channels: Vec<String>,
     /// How many turns it is running.
     pub turns: i64,

@@ -94,7 +94,6 @@ pub struct Lease {
     pub instance: InstanceId,
     /// Increases each time the lease is taken.
     pub epoch: i64,
-    /// The heartbeat of its holder.
     pub heartbeat: Heartbeat,
     /// The instance of the messages that its turns send: see [`Instance::owner`].
     pub owner: InstanceId,
@@ -118,7 +117,6 @@ pub fn lane(conversation: &ConversationId, background: i64) -> String {
 }
 
 impl Instance {
-    /// Registers this process.
     pub async fn register(store: &Store) -> Result<Self, StoreError> {
         Self::register_sharing(store, Vec::new()).await
     }

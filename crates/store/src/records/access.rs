@@ -25,7 +25,6 @@ pub struct Pairing {
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Allowed {
     pub channel: String,
-    /// The platform's id.
     pub user_id: String,
     /// Their name on the platform at the time.
     pub name: String,

@@ -23,7 +23,6 @@ pub struct AccountRow {
     /// What its people call it.
     pub label: String,
     pub provider: ProviderKind,
-    /// The email address.
     pub address: String,
     /// What its login grants.
     pub services: Vec<AccountService>,

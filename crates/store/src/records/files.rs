@@ -19,31 +19,25 @@ pub struct SentFile {
     pub source: String,
     /// Its text, if that came with the message.
     pub text: Option<String>,
-    /// Where it is.
     pub remote: Option<RemoteFile>,
 }
 
-/// A file that somebody sent.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct FileRow {
     /// Its id, and its name in the data folder.
     pub id: FileId,
     /// Its name, without anything that isn't part of a name.
     pub name: String,
-    /// What it is.
     pub kind: FileKind,
     pub media_type: String,
-    /// Its size.
     pub bytes: i64,
     /// How many pages it has.
     pub pages: Option<i64>,
     /// Why it isn't there, or can't be read.
     pub problem: Option<FileProblem>,
-    /// Its text.
     pub content: Option<String>,
     /// Where it came from, as people are told.
     pub source: String,
-    /// When it was sent.
     pub created_at: i64,
 }
 
@@ -132,12 +126,10 @@ pub async fn of_person(store: &Store, person: &PersonId, limit: i64) -> Result<V
     store.all(sql, &[person.into(), limit.into()]).await
 }
 
-/// A file that this person sent.
 pub async fn of_sender(store: &Store, id: &FileId, person: &PersonId) -> Result<Option<FileRow>, StoreError> {
     store.first(select!("WHERE a.id = $1 AND a.person_id = $2"), &[id.into(), person.into()]).await
 }
 
-/// The files of a turn's messages.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
     store
         .all(

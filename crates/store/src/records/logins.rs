@@ -46,7 +46,6 @@ macro_rules! select {
     };
 }
 
-/// Begins a login.
 pub fn offer(batch: &mut Batch, row: &LoginRow) {
     batch.run(
         "INSERT INTO logins (id, person_id, conversation_id, provider, account_id, state, nonce, oauth_state, browser, \

@@ -22,7 +22,6 @@ pub struct MemoryRow {
     /// What single thing of the person it tells, as the sorted stems of its words: `home town`; empty if none.
     #[serde(default)]
     pub topic: String,
-    /// When it was made.
     pub created_at: i64,
 }
 
@@ -52,7 +51,6 @@ pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationI
     );
 }
 
-/// Removes a memory.
 pub fn delete(batch: &mut Batch, person: &PersonId, id: &MemoryId) {
     batch.must(
         Stale::MemoryGone,
@@ -194,7 +192,6 @@ pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run("UPDATE turns SET forgotten_at = $1 WHERE id = $2", [now.into(), turn.into()]);
 }
 
-/// A memory and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRow {
     pub memory: MemoryRow,
@@ -229,7 +226,6 @@ pub async fn with_origins(
 /// A memory as its keeper sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptRow {
-    /// Whose it is.
     pub person_id: PersonId,
     pub name: String,
     pub memory: MemoryRow,

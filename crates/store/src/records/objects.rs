@@ -41,7 +41,6 @@ pub async fn between(
         .await
 }
 
-/// One object.
 pub async fn by_id(
     store: &Store,
     person: &PersonId,

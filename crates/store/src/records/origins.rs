@@ -10,7 +10,6 @@ use crate::{Batch, Stale, Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct DueConversation {
     pub id: ConversationId,
-    /// Whose it is.
     pub person_id: PersonId,
     /// Facts were taken up to this turn's number.
     pub extracted_to: i64,
@@ -41,7 +40,6 @@ pub struct WrittenRow {
     pub seq: i64,
     pub id: TurnId,
     pub text: String,
-    /// When.
     pub started_at: i64,
 }
 
@@ -80,22 +78,18 @@ pub struct OriginRow {
     pub memory_id: MemoryId,
     /// The turn whose message says it.
     pub turn_id: TurnId,
-    /// Its words there.
     pub quote: String,
-    /// What it is about.
     pub topic: String,
     /// How often it was said.
     pub strength: i64,
 }
 
-/// The origins of a person's memories.
 pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow>, StoreError> {
     const SQL: &str =
         "SELECT memory_id, turn_id, quote, topic, strength FROM memory_origins WHERE person_id = $1";
     store.all(SQL, &[person.into()]).await
 }
 
-/// Adds a memory with its origin.
 pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, origin: &OriginRow) {
     memories::insert(batch, &due.person_id, &due.id, memory);
     batch.run(
@@ -151,9 +145,7 @@ pub fn pass_on(batch: &mut Batch, (from, was): (&MemoryId, &str), to: &MemoryId)
 /// What a memory was, or one that it was joined with.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct FormerRow {
-    /// The memory that it is now.
     pub memory_id: MemoryId,
-    /// Its id then.
     pub former_id: MemoryId,
     /// Its text then, without the history that it had.
     pub text: String,

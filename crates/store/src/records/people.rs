@@ -10,9 +10,7 @@ use crate::{Batch, Stale, Store, StoreError};
 /// A person, with any number of accounts.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Person {
-    /// Our id.
     pub id: PersonId,
-    /// The name to use for them.
     pub name: String,
     /// Their IANA zone, if it isn't the configured one.
     pub timezone: Option<String>,
@@ -21,9 +19,7 @@ pub struct Person {
 /// A chat between people and the assistant.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Conversation {
-    /// Our id.
     pub id: ConversationId,
-    /// The configured channel.
     pub channel: String,
     /// The platform's id of the place.
     pub place: String,
@@ -32,7 +28,6 @@ pub struct Conversation {
     /// Others read here too.
     #[sqlx(try_from = "Flag")]
     pub shared: bool,
-    /// The summary of older turns.
     pub summary: String,
     /// The outside sources of the summary. In a [`party`], what other people said in a room is one of them.
     pub summary_taint: Taint,
@@ -49,9 +44,7 @@ pub struct Conversation {
 /// Who takes part in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// Where it is.
     pub conversation: Conversation,
-    /// Whose it is.
     pub person: Person,
     /// How many skill calls count against the conversation's limit.
     pub skill_calls: i64,

@@ -11,10 +11,8 @@ pub struct PinRow {
     pub owner: String,
     /// The server's own name of the tool; empty for a skill.
     pub item: String,
-    /// The digest of the definition.
     pub digest: String,
     pub definition: String,
-    /// When it was accepted.
     pub approved_at: i64,
 }
 

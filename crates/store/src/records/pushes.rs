@@ -34,7 +34,6 @@ pub enum PushReason {
 /// How a browser is reached.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SubscriptionRow {
-    /// The session's name.
     pub session_id: String,
     /// Its push service's address for it.
     pub endpoint: String,
@@ -49,9 +48,7 @@ pub struct SubscriptionRow {
 /// A browser, and a message that it is to be notified of.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct DueRow {
-    /// The session's name.
     pub session_id: String,
-    /// Whose it is.
     pub person_id: PersonId,
     pub endpoint: String,
     pub browser_key: String,

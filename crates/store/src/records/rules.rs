@@ -8,9 +8,7 @@ use crate::{Batch, Stale, Store, StoreError};
 /// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RuleRow {
-    /// Our id.
     pub id: RuleId,
-    /// Whose it is.
     pub person_id: PersonId,
     /// The stored form of an [`Allowance`].
     pub allows: String,
@@ -20,7 +18,6 @@ pub struct RuleRow {
     pub used: i64,
     /// How many it may allow.
     pub most_uses: i64,
-    /// When it was made.
     pub created_at: i64,
     /// When it ends by itself.
     pub expires_at: i64,

@@ -6,20 +6,17 @@ use sqlx::FromRow;
 
 use crate::{Batch, Stale, Store, StoreError};
 
-/// A recurring message.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct ScheduleRow {
     /// Six characters, for people to type.
     pub id: ScheduleId,
     pub person_id: PersonId,
-    /// The conversation in which it arrives.
     pub conversation_id: ConversationId,
     pub text: String,
     /// A cron pattern of five fields.
     pub rule: String,
     /// The IANA zone of the pattern.
     pub zone: String,
-    /// Whether it is active.
     pub state: ScheduleState,
     /// When it arrives next, in milliseconds.
     pub next_at: i64,
@@ -40,7 +37,6 @@ macro_rules! select {
     };
 }
 
-/// Adds a schedule.
 pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
     batch.run(
         "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
@@ -143,7 +139,6 @@ pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>,
         .await
 }
 
-/// A reminder that is due.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Reminder {
     pub id: TaskId,
@@ -152,7 +147,6 @@ pub struct Reminder {
     pub due: Option<String>,
     /// When it was due to be sent, in milliseconds.
     pub remind_at: i64,
-    /// The task's person.
     pub person_id: PersonId,
     /// Their IANA zone, if they set one.
     pub timezone: Option<String>,
@@ -180,7 +174,6 @@ pub async fn reminders(
         .await
 }
 
-/// Records that a reminder was sent.
 pub fn reminded(batch: &mut Batch, task: &TaskId, remind_at: i64) {
     batch.must(
         Stale::TaskChanged,

@@ -44,15 +44,11 @@ pub enum Source {
 pub struct Document {
     /// Its number among its kind.
     pub seq: i64,
-    /// Whose it is.
     pub person: PersonId,
-    /// Where it was said.
     pub conversation: ConversationId,
-    /// When.
     pub at: i64,
     /// The person's zone, if they have one of their own.
     pub zone: Option<String>,
-    /// The text itself.
     pub text: String,
     /// The kind of text.
     pub source: Source,
@@ -301,7 +297,6 @@ fn arguments(seqs: &[i64]) -> Vec<Value> {
 /// A turn with the turns before and after it in the same conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
 pub struct Neighbours {
-    /// The turn.
     pub seq: i64,
     pub before: Option<i64>,
     pub after: Option<i64>,
@@ -329,7 +324,6 @@ pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>,
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallRow {
-    /// Its number.
     pub seq: i64,
     pub memory: MemoryRow,
     /// How often it was said again.
@@ -382,29 +376,23 @@ pub fn recalled(seqs: &[i64], now: i64) -> Batch {
     batch
 }
 
-/// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SaidRow {
-    /// Its number.
     pub seq: i64,
     pub id: TurnId,
-    /// Where.
     pub conversation_id: ConversationId,
     pub channel: String,
     /// Whether others read there.
     #[sqlx(try_from = "Flag")]
     pub shared: bool,
     pub name: String,
-    /// Whose turn it was.
     pub person_id: PersonId,
-    /// The message.
     pub text: String,
     /// Its outside sources.
     pub text_taint: Taint,
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,
-    /// When.
     pub started_at: i64,
 }
 

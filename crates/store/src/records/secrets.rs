@@ -22,7 +22,6 @@ pub fn digest(secret: &str) -> String {
     Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The name of an account's secret.
 pub fn name_of(account: &AccountId) -> String {
     format!("account/{account}")
 }

@@ -5,7 +5,6 @@ use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
 
-/// A change of the file.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SettingsChange {
     pub person_id: PersonId,

@@ -7,7 +7,6 @@ use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
 
-/// Something marked.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct MarkedRow {
     /// Its number in its person's list, which stays the same while it is there.
@@ -21,7 +20,6 @@ pub struct MarkedRow {
     pub sources: Taint,
 }
 
-/// Marks something that a person keeps.
 pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, title: &str, taint: &Taint) {
     batch.run(
         "INSERT INTO taints (person_id, domain, id, sources, title, number) VALUES ($1, $2, $3, $4, $5, \

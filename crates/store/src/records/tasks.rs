@@ -22,7 +22,6 @@ pub struct TaskRow {
     pub remind_at: Option<i64>,
     /// JSON: a list of words.
     pub tags: String,
-    /// How important it is.
     pub priority: Priority,
     /// RRULE of a recurring task.
     pub recurrence: Option<String>,
@@ -65,7 +64,6 @@ macro_rules! select {
     };
 }
 
-/// Adds a task.
 pub fn insert(batch: &mut Batch, task: &TaskRow) {
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at, \
@@ -87,7 +85,6 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
     );
 }
 
-/// Saves a changed task.
 pub fn update(batch: &mut Batch, task: &TaskRow) {
     batch.must(
         Stale::TaskGone,

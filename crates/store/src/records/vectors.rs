@@ -58,7 +58,6 @@ pub(super) fn add(batch: &mut Batch, document: DocumentId) {
 pub struct Pending {
     #[sqlx(try_from = "i64")]
     pub document: DocumentId,
-    /// Whose it is.
     pub person_id: PersonId,
     pub text: String,
 }

@@ -24,7 +24,6 @@ pub struct WatchRow {
     /// Six characters, for people to type.
     pub id: WatchId,
     pub person_id: PersonId,
-    /// The conversation in which it tells.
     pub conversation_id: ConversationId,
     /// Its name in the configuration, if it stands there.
     pub config_name: Option<String>,
@@ -203,12 +202,10 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<WatchRow>
     store.all(select!("WHERE person_id = $1 ORDER BY created_at, id"), &[person.into()]).await
 }
 
-/// The watches of the configuration.
 pub async fn configured(store: &Store) -> Result<Vec<WatchRow>, StoreError> {
     store.all(select!("WHERE config_name IS NOT NULL ORDER BY config_name"), &[]).await
 }
 
-/// The active watches on a source.
 pub async fn active_on(store: &Store, source: &WatchSource) -> Result<Vec<WatchRow>, StoreError> {
     let sql = select!("WHERE state = 'active' AND source = $1 ORDER BY created_at, id");
     store.all(sql, &[text_of(source).into()]).await

@@ -21,17 +21,14 @@ const BROWSER: usize = 120;
 pub struct SessionRow {
     /// Names the session; it lets nobody in.
     pub id: String,
-    /// Whose it is.
     pub person_id: PersonId,
     /// What the browser calls itself.
     pub browser: String,
-    /// When it began.
     pub created_at: i64,
     /// When it was last used, to within a minute.
     pub seen_at: i64,
 }
 
-/// A new code for this person.
 pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreError> {
     let (code, now): (String, i64) = (store.new_id(), store.now());
     let mut batch = Batch::new();

@@ -12,7 +12,6 @@ use adjutant_store::spending::Amount;
 use adjutant_types::StopReason;
 use parking_lot::{Mutex, MutexGuard};
 
-/// A limit that can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// Agents per turn.
@@ -75,7 +74,6 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// A turn's budget.
     pub fn of_turn(limits: &Limits) -> Self {
         let max = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
         Self { max, tokens: Limit::Tokens, money: Limit::Cost }
@@ -112,11 +110,8 @@ impl Allowance {
 /// What the turn spent before this start, within its current budget.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
-    /// Agents started.
     pub agents: i64,
-    /// Skill calls made.
     pub skill_calls: i64,
-    /// Orchestrator calls made.
     pub orchestrator_calls: i64,
     /// Tokens and money used.
     pub used: Amount,

@@ -49,7 +49,6 @@ pub struct TurnFacts {
     pub id: TurnId,
     pub conversation: Arc<Conversation>,
     pub person: Arc<Person>,
-    /// The person's time zone.
     pub zone: Tz,
     /// The settings from when the turn began or last went on.
     pub settings: Arc<Settings>,
@@ -66,9 +65,7 @@ pub struct TurnFacts {
 /// What the turn may still use.
 #[derive(Clone)]
 pub struct TurnLimits {
-    /// The turn's own budget.
     pub budget: Arc<Budget>,
-    /// The daily budgets.
     pub ledger: Arc<BudgetLedger>,
     /// Limits how many of its agents are at work at once.
     pub slots: Arc<AgentSlots>,
@@ -83,7 +80,6 @@ pub struct TurnIo {
     pub events: TurnEvents,
     /// The platform's ids of the messages that our next message answers.
     pub in_reply_to: Arc<Mutex<Vec<String>>>,
-    /// The progress of the workflows in this turn.
     pub sub_progress: Arc<SubProgress>,
 }
 

@@ -59,15 +59,12 @@ fn tools_json(tools: &[Tool]) -> String {
 pub struct Round {
     /// The number of the model call in the execution.
     pub n: i64,
-    /// The model that responded.
     pub model: String,
-    /// The response's text.
     pub text: String,
     /// Its tool calls, with the results so far.
     pub calls: Vec<ToolCallRow>,
 }
 
-/// The dialogue of one execution.
 #[derive(Debug)]
 pub struct Dialogue {
     execution: ExecutionId,
@@ -174,7 +171,6 @@ impl Dialogue {
         self.rounds.last().filter(|round| round.calls.is_empty()).map(|round| round.text.as_str())
     }
 
-    /// The messages that it began with.
     pub fn first_messages(&self) -> &[Message] {
         self.first_messages.messages()
     }

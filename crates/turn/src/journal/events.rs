@@ -12,11 +12,9 @@ use super::ClaimedMessage;
 /// Something that a turn did.
 #[derive(Debug)]
 pub enum TurnEvent {
-    /// It added a message to the outbox of this conversation.
     MessageAdded(ConversationId),
     /// It added a message, which this process has claimed.
     Claimed(Box<ClaimedMessage>),
-    /// It made progress.
     Progress(Progress),
     /// The question in this message was answered, or has expired.
     QuestionClosed(OutboxId),
@@ -39,7 +37,6 @@ pub struct TurnEventQueue {
 }
 
 impl TurnEvents {
-    /// A new channel.
     pub fn channel() -> (Self, TurnEventQueue) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let (open, _) = watch::channel(0);

@@ -27,9 +27,7 @@ enum SummaryKeeper {
 struct PastMessages {
     /// The index of its message; the answer is at the next index.
     at: usize,
-    /// Its `turns.seq`.
     turn: i64,
-    /// What was added to its texts.
     added: Added,
     /// After how many bytes its texts were cut.
     cut: usize,
@@ -52,7 +50,6 @@ impl FirstMessages {
         self.messages.iter().rposition(|message| message.role == Role::System).filter(|at| *at > 0)
     }
 
-    /// Adds messages.
     pub fn extend(&mut self, messages: impl IntoIterator<Item = Message>) {
         self.messages.extend(messages);
     }
@@ -109,7 +106,6 @@ impl FirstMessages {
         Value::Array(items).to_string()
     }
 
-    /// A message as it is stored.
     fn item(&self, at: usize) -> Value {
         let mut item = serde_json::to_value(&self.messages[at]).unwrap_or_default();
         if let (0, Some(SummaryKeeper::Turn(turn))) = (at, self.summary)

@@ -37,11 +37,9 @@ pub struct BudgetLedger {
     pub turn: TurnId,
     /// The time zone that days are counted in.
     pub zone: Tz,
-    /// The settings with the limits.
     pub settings: Arc<Settings>,
 }
 
-/// The reservation for one model call.
 #[must_use = "settle it when the call has ended"]
 pub struct Reservation {
     execution: ExecutionId,
@@ -54,7 +52,6 @@ pub struct Reservation {
 /// Why something can't start now.
 #[derive(Debug)]
 pub enum LimitReached {
-    /// This limit forbids it.
     Limit(Limit),
     /// The store failed, or the lease is lost.
     Store(StoreError),
@@ -118,7 +115,6 @@ pub fn used(outcome: Result<&ModelResponse, &ModelError>) -> Amount {
 }
 
 impl BudgetLedger {
-    /// The current day.
     pub fn day(&self) -> String {
         clock::local_day(self.store.now(), self.zone)
     }

@@ -15,7 +15,6 @@ pub type LockPlace = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<PlaceLock
 /// A lock on a chat: nobody else sends there until this is dropped.
 #[derive(Debug)]
 pub struct PlaceLock {
-    /// The instance that sends.
     pub instance: InstanceId,
     /// The adapter's checkpoint of the chat.
     pub checkpoint: Option<String>,

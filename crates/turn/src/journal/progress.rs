@@ -13,7 +13,6 @@ pub enum Progress<T> {
 /// Why work goes on later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspend {
-    /// A person was asked.
     ForPerson,
     /// A limit of the turn was reached.
     AtLimit(Limit),

@@ -22,7 +22,6 @@ impl AgentSlots {
     }
 }
 
-/// One agent's slot.
 #[derive(Debug)]
 pub struct Slot {
     slots: Arc<AgentSlots>,
@@ -41,7 +40,6 @@ impl Slot {
         *self.permit.lock() = permit.ok();
     }
 
-    /// Gives the slot back.
     pub fn give_back(&self) {
         self.permit.lock().take();
     }

@@ -10,7 +10,6 @@ use crate::trust::{Wish, Wishes};
 /// that goes on after a crash allows no more than it would have.
 #[derive(Debug)]
 pub struct WishBook {
-    /// What the person asked for.
     pub wishes: Wishes,
     used: Mutex<Vec<u32>>,
 }

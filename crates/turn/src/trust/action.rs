@@ -7,38 +7,27 @@ words! {
     ActionKind {
         /// Adds a task or a reminder.
         TaskCreate = "task.create",
-        /// Changes or completes a task.
         TaskChange = "task.change",
         TaskDelete = "task.delete",
         /// Adds an event, perhaps with guests.
         EventCreate = "event.create",
-        /// Changes or moves an event.
         EventChange = "event.change",
         EventDelete = "event.delete",
-        /// Sends an email.
         MailSend = "mail.send",
-        /// Answers an email.
         MailReply = "mail.reply",
-        /// Forwards an email.
         MailForward = "mail.forward",
-        /// Writes a draft.
         MailDraft = "mail.draft",
         /// Moves or marks an email.
         MailSort = "mail.sort",
         /// Adds a contact.
         ContactCreate = "contact.create",
         ContactChange = "contact.change",
-        /// Remembers something.
         MemorySave = "memory.save",
-        /// Forgets something.
         MemoryForget = "memory.forget",
         /// Starts something that happens again and again.
         ScheduleCreate = "schedule.create",
-        /// Pauses a schedule.
         ScheduleChange = "schedule.change",
-        /// Ends a schedule.
         ScheduleDelete = "schedule.delete",
-        /// Starts a watch.
         WatchCreate = "watch.create",
         /// Pauses, resumes or ends a watch.
         WatchChange = "watch.change",
@@ -132,7 +121,6 @@ pub enum Target {
         /// The email whose answers go to exactly this address.
         answers: Option<Thing>,
     },
-    /// A thing that exists.
     Thing(Thing),
     /// A text that is stored for long: it must say what the person said.
     Text(String),
@@ -172,7 +160,6 @@ impl Target {
 /// What a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// The kind of effect.
     pub kind: ActionKind,
     pub targets: Vec<Target>,
 }

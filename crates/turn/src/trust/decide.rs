@@ -17,18 +17,14 @@ pub enum ApprovalReason {
     NotNamed,
     /// More recipients in one turn than this.
     TooManyRecipients(usize),
-    /// Too many deletions in one turn.
     TooManyDeletions,
-    /// Another reason.
     Because(String),
 }
 
 /// What an effect is judged by.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
-    /// What the person asked for.
     pub wishes: &'a Wishes,
-    /// What they typed.
     pub words: &'a OwnWords,
     /// What the system showed them.
     pub shown: &'a Shown,
@@ -46,7 +42,6 @@ pub enum Verdict {
     Wished(usize),
     /// The person typed all that it tells others.
     InOwnWords,
-    /// The person is asked.
     Ask(ApprovalReason),
 }
 

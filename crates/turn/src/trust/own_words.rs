@@ -28,7 +28,6 @@ impl OwnWords {
         Self { written, plain }
     }
 
-    /// The messages as they were written.
     pub fn messages(&self) -> impl Iterator<Item = &str> {
         self.written.iter().map(String::as_str)
     }

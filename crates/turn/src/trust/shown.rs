@@ -45,7 +45,6 @@ impl Shown {
         of_kind.all(|other| other.id == first.id).then_some(first)
     }
 
-    /// All things with a label.
     pub fn things(&self) -> impl Iterator<Item = &Thing> {
         self.labelled.iter().map(|(_, thing)| thing)
     }

@@ -13,7 +13,6 @@ const MAX_TARGETS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// The kind of effect.
     pub kind: ActionKind,
     /// How many of them; none: as many as there are.
     #[serde(default)]

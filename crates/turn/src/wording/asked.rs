@@ -3,20 +3,16 @@
 use adjutant_chat::fenced;
 use adjutant_l10n::asked as words;
 
-/// How a question is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     /// By a yes or a no.
     Confirm,
-    /// By one of the buttons.
     Choose,
-    /// In words.
     Write {
         /// Whether several of a list may be named.
         several: bool,
         /// Whether it may be left out.
         optional: bool,
-        /// What the server suggests.
         suggested: Option<String>,
     },
     /// By opening this address, on this host.

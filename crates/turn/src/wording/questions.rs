@@ -217,13 +217,10 @@ pub struct Circumstances<'a> {
     pub reason: Option<&'a ApprovalReason>,
     /// What was read from outside before.
     pub taint: Option<&'a Taint>,
-    /// What it collides with.
     pub warning: Option<String>,
-    /// Who gets something.
     pub recipients: &'a [Recipient],
     /// The agents that asked for it, from the top.
     pub roles: &'a [String],
-    /// The question that it replaces.
     pub replaces: Option<&'a QuestionRow>,
 }
 
@@ -370,7 +367,6 @@ fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> Strin
     open.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How to answer a question by `/answer`.
 pub fn how_to_answer(question: &QuestionRow) -> String {
     let number = question.number();
     match &question.kind {

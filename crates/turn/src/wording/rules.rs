@@ -46,7 +46,6 @@ pub fn line(number: usize, rule: &RuleRow, since: &str, until: &str) -> String {
     words::line(number, in_words(rule), since, until, rule.used, rule.most_uses)
 }
 
-/// Confirms that a rule has ended.
 pub fn ended(rule: &RuleRow) -> String {
     words::ended(in_words(rule))
 }

@@ -15,7 +15,6 @@ const QUOTED: usize = 1000;
 /// Why a voice note wasn't heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unheard {
-    /// No service is configured.
     NoService,
     /// It is longer than this.
     TooLong(Duration),
@@ -31,13 +30,11 @@ pub enum Unheard {
     NotSound,
     /// A daily budget doesn't cover it.
     Budget,
-    /// The services failed.
     Service(ModelErrorKind),
     /// Our own code failed.
     Failed,
 }
 
-/// Shows the transcript.
 pub fn heard(text: &str) -> String {
     l10n::voice::heard(shortened(text, QUOTED))
 }

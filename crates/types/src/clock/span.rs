@@ -42,7 +42,6 @@ impl Span {
         Some(Self::days(first, first.checked_add_months(Months::new(1))?.pred_opt()?))
     }
 
-    /// A calendar year.
     pub fn year(year: i32) -> Option<Self> {
         Some(Self::days(NaiveDate::from_ymd_opt(year, 1, 1)?, NaiveDate::from_ymd_opt(year, 12, 31)?))
     }

@@ -277,7 +277,6 @@ fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) ->
     failed.filter(|(at, row)| is_effect(row) && !is_made_good(*at, row)).map(|(_, row)| report(row)).collect()
 }
 
-/// The summaries of the successful calls.
 fn summaries(calls: &[CallReport]) -> String {
     let done = calls.iter().filter(|call| call.status == ExecutionStatus::Completed);
     done.map(|call| call.summary.as_str()).collect::<Vec<_>>().join("\n")

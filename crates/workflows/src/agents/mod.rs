@@ -41,7 +41,6 @@ use crate::roles::Roles;
 /// Finds the model of a name, or says why it isn't available.
 pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
 
-/// Runs agents.
 pub struct Agents {
     /// Makes their skill calls.
     pub executor: Executor,

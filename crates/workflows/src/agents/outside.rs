@@ -14,7 +14,6 @@ const ITEMS_IN_BLOCKS: &str = "an item in each block below the first";
 /// The source of what begins a list.
 const THE_LIST: &str = "the list";
 
-/// A result from outside.
 pub(super) struct Outside<'a> {
     /// Our own part: its status, an error.
     pub(super) ours: Value,
@@ -77,7 +76,6 @@ pub(super) struct List {
 }
 
 impl List {
-    /// With the items as data.
     pub(super) fn of_data(summary: &str, data: &Value) -> Option<Self> {
         let mut rest = data.clone();
         let fields = rest.as_object_mut()?;

@@ -19,19 +19,14 @@ pub struct Report {
     pub agent_id: String,
     pub execution: ExecutionId,
     pub status: ExecutionStatus,
-    /// Its summary.
     pub result: String,
     /// Data for the agents that depend on it.
     pub data: Value,
     /// Whether it is one skill call without a model.
     pub is_direct: bool,
-    /// The skill of that call.
     pub skill: Option<String>,
-    /// The number of its calls.
     pub tool_calls_used: usize,
-    /// Its duration.
     pub duration_ms: i64,
-    /// Why it failed.
     pub error: Option<CallError>,
     /// The limit that ended it.
     pub bailout: Option<StopReason>,

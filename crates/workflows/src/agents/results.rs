@@ -127,7 +127,6 @@ fn name(thing: &Value) -> Option<&str> {
     ["title", "name", "subject", "text"].iter().find_map(|field| thing.get(field)?.as_str())
 }
 
-/// A thing's identifier.
 fn id(thing: &Value) -> Option<&str> {
     ["id", "message_id"].iter().find_map(|field| thing.get(field)?.as_str())
 }

@@ -13,10 +13,8 @@ pub struct StructuredOutput {
     /// Data for programs, such as a verdict.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
-    /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Suggestions for the next step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
 }

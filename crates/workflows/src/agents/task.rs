@@ -21,11 +21,8 @@ use crate::roles::Role;
 pub struct AgentTask {
     /// Its name, unique in the turn.
     pub agent_id: String,
-    /// The mission.
     pub mission: String,
-    /// The skills it may use.
     pub skills: Vec<String>,
-    /// Further context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// The agents whose results it needs.
@@ -62,7 +59,6 @@ pub struct Assigned {
     pub effects: AccessLevel,
     /// The roles from the top of its tree down to its own.
     pub path: Vec<String>,
-    /// The maximum depth of its tree.
     pub max_depth: u32,
     /// How many calls its model may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +77,6 @@ impl AgentTask {
         self.arguments.is_some() && self.skills.len() == 1
     }
 
-    /// The agent's grant.
     pub fn grant(&self) -> Grant {
         let effects = self.assigned.as_ref().map_or(AccessLevel::Any, |assigned| assigned.effects);
         Grant { skills: self.skills.clone(), effects }
@@ -115,7 +110,6 @@ pub struct Assignment<'a> {
     pub success_criteria: Option<String>,
     /// The skills that the person may use in this chat.
     pub offered: &'a BTreeMap<String, AccessLevel>,
-    /// The turn's limits.
     pub limits: &'a Limits,
 }
 

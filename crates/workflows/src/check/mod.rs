@@ -22,7 +22,6 @@ use crate::graph;
 /// Everything that a workflow is checked against.
 #[derive(Clone, Copy)]
 pub struct CheckContext<'w> {
-    /// The installed skills.
     pub skills: &'w Registry,
     /// The approval policy; denied skills can't be used.
     pub approval: &'w Approval,

@@ -27,13 +27,11 @@ pub enum DraftError {
     /// No words.
     #[error("{}", l10n::workflows::draft_empty())]
     Empty,
-    /// Too many words.
     #[error("{}", l10n::workflows::draft_too_long())]
     TooLong,
     /// The model's last answer didn't pass the check; each error is a sentence.
     #[error("{}", l10n::workflows::draft_invalid(.0.join("; ")))]
     Invalid(Vec<String>),
-    /// The model call failed.
     #[error("{}", l10n::workflows::draft_failed(.0))]
     Model(#[from] ModelError),
 }

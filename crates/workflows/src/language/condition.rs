@@ -10,15 +10,12 @@ use super::template::{ENVIRONMENT, TemplateError, Values, bounds, names, without
 /// The value of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// True.
     Yes,
-    /// False.
     No,
     /// It can't be evaluated, and why; it counts as false, with a warning in the report.
     Ambiguous(String),
 }
 
-/// A checked condition.
 #[derive(Debug, Clone)]
 pub struct Condition {
     source: String,
@@ -50,7 +47,6 @@ impl Condition {
         Ok(Self { source: source.to_owned(), expression, names })
     }
 
-    /// The condition as it was written.
     pub fn source(&self) -> &str {
         &self.source
     }

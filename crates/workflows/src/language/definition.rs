@@ -35,7 +35,6 @@ pub struct Workflow {
     pub text: String,
 }
 
-/// An input of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Input {
     /// Its name: `{{inputs.NAME}}`.
@@ -52,7 +51,6 @@ pub struct Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputType {
-    /// A text.
     String,
     Number,
     /// True or false.
@@ -66,11 +64,9 @@ pub enum InputType {
 pub struct Agent {
     /// Its key in the file, which steps use.
     pub id: String,
-    /// Its name for people.
     pub name: String,
     /// The agent's work, in a few words.
     pub role: String,
-    /// Its mission.
     pub prompt: Template,
     /// The skills it is granted. `check` removes unknown names with a warning.
     pub skills: Vec<String>,
@@ -97,7 +93,6 @@ pub struct Retry {
     pub max_attempts: u32,
     /// The delay between them.
     pub backoff: Backoff,
-    /// The handling of the last failure.
     pub on_failure: OnFailure,
 }
 
@@ -110,7 +105,6 @@ impl Default for Retry {
 /// The delay before another attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Backoff {
-    /// No delay.
     #[default]
     None,
     /// 5 s longer each time.
@@ -130,7 +124,6 @@ pub enum OnFailure {
     Fallback(String),
 }
 
-/// Conditions on an output.
 #[derive(Debug, Clone, Default)]
 pub struct Validation {
     /// JSON Schema that it must fit.
@@ -143,7 +136,6 @@ pub struct Validation {
 pub struct Step {
     /// Its name: `{{steps.ID.output}}`.
     pub id: String,
-    /// The kind of work.
     pub kind: StepKind,
     /// Its input; by default the outputs of its dependencies.
     pub input: Option<InputMapping>,
@@ -154,7 +146,6 @@ pub struct Step {
     pub chosen_by: Option<String>,
     /// The earliest start: the next time of day, a date and time, or a duration after its dependencies.
     pub wait_until: Option<Template>,
-    /// Its time limit.
     pub timeout: Option<Duration>,
     pub output: Output,
 }
@@ -167,7 +158,6 @@ pub enum InputMapping {
     Template(Template),
 }
 
-/// The output of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// Another name for it in templates: `{{NAME}}`.
@@ -180,7 +170,6 @@ pub struct Output {
 pub enum Format {
     /// JSON; anything else is a failure.
     Json,
-    /// Plain text.
     Text,
     Markdown,
 }
@@ -249,10 +238,8 @@ pub struct SkillCall {
     pub retry: Retry,
 }
 
-/// Agents that run in parallel.
 #[derive(Debug, Clone)]
 pub struct Parallel {
-    /// At least one.
     pub members: Vec<Member>,
     /// The number of members that the step waits for; the others are then cancelled.
     pub wait: WaitFor,
@@ -260,7 +247,6 @@ pub struct Parallel {
     pub max_concurrent: Option<usize>,
 }
 
-/// A member of a parallel step.
 #[derive(Debug, Clone)]
 pub struct Member {
     pub agent: String,
@@ -273,7 +259,6 @@ pub struct Member {
 /// The number of members that a parallel step waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
-    /// All.
     All,
     /// At least this many; `any` is 1.
     AtLeast(usize),
@@ -282,7 +267,6 @@ pub enum WaitFor {
 /// A choice between branches. The first case whose condition is true is taken.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Whether it's a switch.
     pub is_switch: bool,
     /// At least one; a conditional has exactly one.
     pub cases: Vec<Case>,
@@ -298,13 +282,11 @@ impl Choice {
 
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The condition of the case.
     pub when: Condition,
     /// The target; without a target the output is null.
     pub then: Option<Target>,
 }
 
-/// The target of a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Another step, which depends on the choice.
@@ -341,13 +323,11 @@ pub struct LoopStep {
 /// A question to a person.
 #[derive(Debug, Clone)]
 pub struct ApprovalStep {
-    /// The question.
     pub text: Template,
     /// The possible answers; at least two.
     pub choices: Vec<String>,
 }
 
-/// Another workflow as a step.
 #[derive(Debug, Clone)]
 pub struct SubWorkflow {
     pub name: String,
@@ -356,7 +336,6 @@ pub struct SubWorkflow {
 }
 
 impl Workflow {
-    /// The agent of this id.
     pub fn agent(&self, name: &str) -> Option<&Agent> {
         self.agents.iter().find(|agent| agent.id == name)
     }
@@ -366,7 +345,6 @@ impl Workflow {
         self.agents.iter_mut().for_each(|agent| agent.skills.retain(|skill| is_there(skill)));
     }
 
-    /// The step of this id.
     pub fn step(&self, name: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == name)
     }

@@ -36,7 +36,6 @@ pub(crate) fn template(table: &Table<'_>, key: &str, problems: &mut Problems<'_>
     Template::new(&text).map_err(|error| note(&error, node, problems)).ok()
 }
 
-/// A required condition.
 pub(crate) fn condition(table: &Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Condition> {
     let text = match table.get(key).map(|node| &node.value) {
         Some(Value::Bool(flag)) => flag.to_string(),

@@ -11,7 +11,6 @@ use super::reading::mismatch;
 /// The longest input, as text.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// The inputs of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs<'w> {
     /// Their values, defaults too; an optional one that is not given is null.

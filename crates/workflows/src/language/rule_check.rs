@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// One check of an output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Check {
     /// A field exists, with this type if there is one.
@@ -22,7 +21,6 @@ pub enum Check {
     },
     /// A number lies in a range.
     Range {
-        /// Which.
         field: String,
         min: Option<f64>,
         max: Option<f64>,
@@ -34,12 +32,10 @@ pub enum Check {
     },
     /// A text is one of these words.
     OneOf {
-        /// Which.
         field: String,
         /// The words; case does not matter.
         values: Vec<String>,
     },
-    /// The text has this length.
     Length {
         /// In words; else in characters.
         is_words: bool,
@@ -50,11 +46,8 @@ pub enum Check {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
-    /// A list.
     Array,
-    /// A table.
     Object,
-    /// A text.
     String,
     /// True or false.
     Boolean,

@@ -8,7 +8,6 @@ use regex::{Captures, Regex};
 
 use super::rule_check::{Check, ValueType};
 
-/// A rule and its checks.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// The author's sentence.
@@ -18,7 +17,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The rule of a sentence.
     pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), checks: OnceLock::new() }
     }

@@ -66,7 +66,6 @@ impl Values {
         Self(merge_maps([self.0.clone(), entry]))
     }
 
-    /// The value of a dotted name.
     pub(crate) fn get(&self, name: &str) -> Option<Shown> {
         let mut here = self.0.clone();
         for step in name.split('.') {
@@ -80,7 +79,6 @@ impl Values {
     }
 }
 
-/// A checked template.
 #[derive(Debug, Clone)]
 pub struct Template {
     source: String,
@@ -111,7 +109,6 @@ impl Template {
         Ok(Self { source: source.to_owned(), names, alone })
     }
 
-    /// The template as it was written.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -148,7 +145,6 @@ impl Template {
         serde_json::to_value(&value).map_err(|error| TemplateError::new(error.to_string(), Some(inner)))
     }
 
-    /// The items of a map.
     pub fn items(&self, values: &Values) -> Result<Vec<Value>, TemplateError> {
         let list = match self.value(values)? {
             Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),

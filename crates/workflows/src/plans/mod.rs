@@ -27,14 +27,11 @@ pub const PLANNER: &str = "planner";
 /// The role that judges what came of them.
 pub const REVIEWER: &str = "reviewer";
 
-/// A plan as it is stored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The name of its workflow.
     pub name: String,
     /// The steps, in the planner's order.
     pub steps: Vec<PlanStep>,
-    /// The planner's uncertainties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncertain: Vec<String>,
     /// Questions for the person while the plan runs.
@@ -75,7 +72,6 @@ impl Change {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailedStep {
     pub id: String,
-    /// Why.
     pub reason: String,
 }
 
@@ -91,13 +87,10 @@ pub struct PlanStep {
     pub id: String,
     /// The work of its agent.
     pub task: String,
-    /// Its agent's role.
     pub role: String,
-    /// The skills that its agent gets.
     pub skills: Vec<String>,
     /// The steps whose results it needs.
     pub depends_on: Vec<String>,
-    /// The criteria by which its work will be judged.
     pub success_criteria: String,
 }
 
@@ -107,12 +100,10 @@ pub struct Forecast {
     pub model_calls: (u64, u64),
     /// US dollars; none where a price is unknown.
     pub cost_usd: Option<(f64, f64)>,
-    /// The basis of the forecast.
     #[serde(default)]
     pub basis: Basis,
 }
 
-/// The basis of a forecast.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {

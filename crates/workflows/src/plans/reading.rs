@@ -34,7 +34,6 @@ pub struct PlanContext<'a> {
     pub roles: &'a RoleSet,
     /// The skills that the person may use in this chat.
     pub offered: &'a BTreeMap<String, AccessLevel>,
-    /// The turn's limits.
     pub limits: &'a Limits,
     /// The part of the previous plan that stays; none for a whole plan.
     pub previous: Option<&'a Kept>,

@@ -57,7 +57,6 @@ impl Style {
         (self.quote)(&cut(&one_line(text), MAX_LENGTH))
     }
 
-    /// A step with what it does.
     pub(super) fn short(&self, step: &PlanStep) -> String {
         let id = (self.bold)(&self.line(&step.id));
         format!("{id} ({}): {}", self.line(&step.role), self.line(&step.task))

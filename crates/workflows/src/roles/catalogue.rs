@@ -188,7 +188,6 @@ impl Roles {
         roles
     }
 
-    /// The roles as they are now.
     pub fn current(&self) -> Arc<RoleSet> {
         self.current.current()
     }

@@ -20,9 +20,7 @@ use adjutant_types::ContextMode;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
     pub name: String,
-    /// The purpose, in a line.
     pub description: String,
-    /// The prompt of its agents.
     pub prompt: String,
     /// The name of a model of its own.
     pub model: Option<String>,
@@ -40,7 +38,6 @@ pub struct Role {
     pub context_limit: u32,
     /// The roles that its agents may hand work to.
     pub delegates_to: Vec<String>,
-    /// The file it was read from.
     pub file: String,
 }
 

@@ -46,7 +46,6 @@ impl Worker<'_> {
     }
 }
 
-/// The work of a worker.
 pub(super) struct Assignment<'o> {
     /// The key of its first attempt.
     pub(super) key: String,
@@ -60,7 +59,6 @@ pub(super) struct Assignment<'o> {
     pub(super) cancel: &'o CancellationToken,
 }
 
-/// The outcome of an assignment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     pub(super) output: Value,

@@ -24,7 +24,6 @@ impl<'v> TemplateScope<'v> {
         Self { run, values: run.state.values(), own: Vec::new(), own_outside: None, blank: None }
     }
 
-    /// Adds a value.
     pub(super) fn with(mut self, name: &str, value: Value, outside: Option<&str>) -> Self {
         self.values = self.values.with(name, &value);
         self.own.push((name.to_owned(), value));
@@ -122,7 +121,6 @@ impl Run<'_> {
     }
 }
 
-/// An output as text.
 pub(super) fn plain(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),

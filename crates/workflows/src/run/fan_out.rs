@@ -198,7 +198,6 @@ fn gathered(results: Vec<(&Member, Result<Outcome, Stop>)>, enough: usize) -> Re
     Ok(StepResult { error: Some(error), how, ..step })
 }
 
-/// The result of a map.
 fn listed(results: Vec<Result<Outcome, Stop>>) -> Result<StepResult, Stop> {
     let mut step = StepResult::new(StepOutcome::Completed, Value::Null);
     let (mut outputs, mut fatal, mut stopped) = (Vec::new(), None, None);

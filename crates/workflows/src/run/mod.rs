@@ -60,13 +60,10 @@ use state::{State, StepResult};
 /// With nothing else to do, a run that waits for longer than this for its time gives its lane back.
 const SHORT_WAIT: Duration = Duration::from_secs(20);
 
-/// Runs workflows.
 pub struct Runner {
     /// The workflows, reloaded when their files change.
     pub workflows: Arc<Workflows>,
-    /// Runs the agents of the steps.
     pub agents: Arc<Agents>,
-    /// The folder for drafted workflows.
     pub folder: Option<PathBuf>,
     /// Finds models for agents that name one.
     pub model: ModelByName,
@@ -167,7 +164,6 @@ impl From<StoreError> for NotStarted {
 enum Walk {
     /// To the end, or to the failure that ends the run.
     Ended,
-    /// The run timed out.
     TimedOut,
     /// The rest of its plan has changed.
     Changed,
@@ -191,7 +187,6 @@ struct Run<'r> {
     plan: Option<Plan>,
     /// Whether its text is a file's, or was drafted from a person's words alone.
     is_config: bool,
-    /// The plan's version.
     version: i64,
     /// The work of each step, in a few words.
     titles: Vec<String>,
@@ -250,12 +245,9 @@ impl Runner {
     }
 }
 
-/// A request to run a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRequest {
-    /// The workflow's name.
     pub workflow: String,
-    /// Its inputs, by name.
     pub given: serde_json::Map<String, serde_json::Value>,
     /// Words to draft a workflow from; it has no name yet.
     pub words: Option<String>,

@@ -31,7 +31,6 @@ pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<
     Ok(asked)
 }
 
-/// A question of a run.
 pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> Question<'_> {
     Question { kind, execution: Some(&row.id), text, choices: |_| Vec::new() }
 }

@@ -25,12 +25,10 @@ const SHOWN: usize = 2_000;
 
 /// The rest of a plan after a failure.
 pub(super) struct Rest {
-    /// The plan that was agreed to.
     pub(super) plan: Plan,
     /// The part of the plan that stays.
     pub(super) previous: Kept,
     failed: Vec<FailedStep>,
-    /// The context for the planner.
     pub(super) context: String,
 }
 

@@ -19,11 +19,9 @@ pub(super) use outside::in_blocks;
 pub(super) use reviews::Redo;
 use reviews::Reviews;
 
-/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StepOutcome {
-    /// It has an output.
     Completed,
     /// It failed, and the run goes on without its output.
     Failed,
@@ -96,7 +94,6 @@ pub(super) enum StepState {
 }
 
 impl StepState {
-    /// Its status in reports.
     pub(super) fn status(&self) -> StepStatus {
         match self {
             Self::Pending | Self::Suspended { for_a_person: false } => StepStatus::Pending,
@@ -242,7 +239,6 @@ impl State {
         ends.max().unwrap_or(start).max(start)
     }
 
-    /// The values for templates.
     pub(super) fn values(&self) -> Values {
         let mut inner = self.lock();
         if let Some(values) = &inner.values {

@@ -19,7 +19,6 @@ use crate::language::template::Verdict;
 use crate::language::wait::Start;
 
 impl Run<'_> {
-    /// Runs or resumes a step.
     pub(super) async fn step(&self, at: usize) -> Result<StepResult, Stop> {
         let step = &self.workflow.steps[at];
         if let Some(result) = self.seed.get(&step.id).filter(|_| self.state.redo_of(&step.id).is_none()) {

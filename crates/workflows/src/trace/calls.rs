@@ -15,28 +15,20 @@ use super::usage;
 pub struct ModelCall {
     /// Its number within the execution, from 0.
     pub n: i64,
-    /// The model that answered.
     pub model: String,
-    /// The request.
     pub request: Request,
-    /// The answer.
     pub response: Response,
-    /// Tokens.
     pub usage: Usage,
-    /// US dollars.
     pub cost_usd: f64,
     /// Why there was no answer.
     pub error: Option<String>,
-    /// The duration.
     pub duration_ms: i64,
 }
 
-/// The request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
     /// All messages, the stable beginning first.
     pub messages: Vec<Message>,
-    /// The tools it could call.
     pub tools: Vec<Tool>,
 }
 

@@ -45,24 +45,19 @@ pub struct Trace {
 /// A turn and what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
-    /// Our id.
     pub id: TurnId,
     /// The chat, by the channel's own name for it.
     pub conversation: String,
-    /// The configured channel.
     pub channel: String,
     /// The person, as the channel calls them.
     pub user: String,
     /// One of the contract's words for a turn.
     pub status: TurnStatus,
-    /// The text of the message.
     pub text: String,
     /// What the person asked for, where it was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wishes: Option<Wishes>,
-    /// The answer.
     pub answer: Option<String>,
-    /// When it began.
     pub started_at: String,
     /// How long it took, or has taken so far.
     pub duration_ms: i64,
@@ -70,7 +65,6 @@ pub struct Turn {
     pub model_calls: usize,
     /// Skill calls, refused ones too.
     pub skill_calls: usize,
-    /// Dispatches.
     pub agents: usize,
     /// Tokens of all its model calls.
     pub tokens: Usage,
@@ -85,9 +79,7 @@ pub struct Turn {
 /// The orchestrator, an agent, or a skill call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Execution {
-    /// Our id.
     pub id: ExecutionId,
-    /// The execution that asked for it.
     pub parent_id: Option<ExecutionId>,
     /// How far it lies below the orchestrator.
     pub depth: usize,
@@ -97,15 +89,12 @@ pub struct Execution {
     pub agent_id: Option<String>,
     /// What an agent is, for people.
     pub role: Option<String>,
-    /// The mission of an agent.
     pub mission: Option<String>,
-    /// A skill call's skill.
     pub skill: Option<String>,
     /// Arguments of a skill call, or of an agent that runs its one skill without a model.
     pub parameters: Option<Value>,
     /// The agents whose results it needed.
     pub depends_on: Vec<String>,
-    /// How it stands.
     pub status: ExecutionStatus,
     /// The outside texts that it was given or has read.
     #[serde(skip_serializing_if = "Taint::is_clean")]
@@ -133,7 +122,6 @@ pub struct Execution {
     pub cost_usd: f64,
     /// The limit that ended it early.
     pub bailout: Option<StopReason>,
-    /// The start, if there was one.
     pub started_at: Option<String>,
     /// How long it took, or has taken so far.
     pub duration_ms: i64,

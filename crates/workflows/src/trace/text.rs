@@ -88,7 +88,6 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A duration at a glance.
 pub fn duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match seconds {

@@ -23,7 +23,6 @@ impl Node {
     }
 }
 
-/// The kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Agent,
@@ -37,7 +36,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Its mark in a text.
     pub(crate) fn mark(self) -> char {
         match self {
             Self::Agent => '●',
@@ -62,7 +60,6 @@ pub(crate) struct Edge {
     pub(crate) is_otherwise: bool,
 }
 
-/// A workflow's graph.
 pub(crate) struct Diagram {
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
@@ -99,7 +96,6 @@ fn label(from: &Step, to: &str) -> Option<(String, bool)> {
     }
 }
 
-/// An agent's name for people.
 pub(crate) fn named(workflow: &Workflow, agent: &str) -> String {
     one_line(workflow.agent(agent).map_or(agent, |agent| &agent.name))
 }

@@ -28,7 +28,6 @@ impl Range {
     }
 }
 
-/// The estimate of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Estimate {
     pub agents: Range,
@@ -104,7 +103,6 @@ impl Estimate {
     }
 }
 
-/// The estimate of a whole workflow.
 pub(crate) fn workflow(workflow: &Workflow, context: &EstimateContext<'_>) -> Estimate {
     at_depth(workflow, context, 0)
 }

@@ -16,7 +16,6 @@ const COLUMNS: usize = 32;
 
 /// A step's box.
 pub struct Placed {
-    /// The step.
     pub id: String,
     pub kind: Shape,
     pub x: usize,
@@ -28,7 +27,6 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// The radius of its corners.
     pub fn radius(&self) -> usize {
         if self.kind == Shape::Approval { 20 } else { 6 }
     }

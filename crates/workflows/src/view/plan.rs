@@ -18,7 +18,6 @@ use crate::language::template::{Template, Values, map_templates};
 use crate::roles::RoleSet;
 use crate::trace::text::{clean, cost, count, one_line};
 
-/// The input of an estimate.
 #[derive(Clone, Copy)]
 pub struct EstimateContext<'s> {
     /// The skills, their approval, and the other workflows.
@@ -57,7 +56,6 @@ pub struct PlannedStep {
     pub ways: Vec<String>,
 }
 
-/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub workflow: String,
@@ -237,7 +235,6 @@ impl Planner<'_> {
 }
 
 impl Plan {
-    /// The plan for a person.
     pub fn text(&self) -> String {
         let mut out = l10n::workflows::dry_run(&self.workflow);
         out.push('\n');
@@ -294,7 +291,6 @@ impl Plan {
         rows.iter().map(|(name, value)| format!("  {name:widest$}  {value}\n")).collect()
     }
 
-    /// The plan for a program.
     pub fn json(&self) -> Value {
         let step = |step: &PlannedStep| {
             let skill = |(name, risk, policy): &(String, &str, Policy)| json!({"name": name, "risk": risk, "needs": word(*policy)});

@@ -8,7 +8,6 @@ use crate::plans::{Change, Forecast};
 /// A run's report: `workflow show --json` is exactly this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The run as a whole.
     pub run: RunReport,
     /// Its steps, in the order of the file.
     pub steps: Vec<StepReport>,
@@ -18,11 +17,8 @@ words! {
     StepStatus {
         /// It hasn't started.
         Pending = "pending",
-        /// It runs.
         Running = "running",
-        /// It waits for a person.
         Waiting = "waiting",
-        /// It has an output.
         Completed = "completed",
         Failed = "failed",
         /// It wasn't chosen or reached.
@@ -36,13 +32,11 @@ pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
     steps.iter().filter(|step| step.status == status).count()
 }
 
-/// A run as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     pub id: String,
     pub workflow: String,
     pub status: RunStatus,
-    /// The number of steps in the workflow.
     pub steps_total: usize,
     pub steps_completed: usize,
     pub steps_failed: usize,
@@ -71,7 +65,6 @@ pub struct RunReport {
 /// The usage of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Their number.
     pub model_calls: i64,
     /// Tokens of requests and answers.
     pub tokens: i64,
@@ -79,7 +72,6 @@ pub struct Spent {
     pub cost_usd: f64,
 }
 
-/// The review of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepReview {
     /// Whether its success criteria are fulfilled.
@@ -99,14 +91,11 @@ pub struct StepReport {
     pub attempts: u32,
     /// How long it took, or has taken so far.
     pub duration_ms: i64,
-    /// The length of its output.
     pub output_bytes: usize,
-    /// Why it failed.
     pub error: Option<String>,
     /// What its model calls took, those of agents below it among them, if the run was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
-    /// Its review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<StepReview>,
     /// Whether it was done again after a review.

@@ -281,7 +281,6 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// A text with Markdown escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';

@@ -21,7 +21,6 @@ const KEY_FILE: &str = "secrets.key";
 pub struct ConnectConfig {
     /// In the order in which it is offered; only what is set up.
     pub offer: Vec<ProviderKind>,
-    /// Who may connect accounts.
     pub people: People,
     pub google: Option<GoogleConfig>,
     pub microsoft: Option<MicrosoftConfig>,
@@ -205,7 +204,6 @@ impl SecretsConfig {
         Self::File(data_dir.join(KEY_FILE))
     }
 
-    /// Reads `[secrets]`.
     pub(crate) fn read(section: &mut Section<'_>, default: Self) -> Self {
         section.section("key", |key| {
             let found = [

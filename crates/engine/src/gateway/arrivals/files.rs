@@ -47,14 +47,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// What fetching needs.
 pub struct FileFetcher {
     pub store: Store,
-    /// The channels by name.
     pub ports: Ports,
-    /// The folder that stores files.
     pub folder: Arc<Folder>,
     pub reader: Arc<Reader>,
     /// Limits the messages whose files are fetched at the same time.
     pub slots: Semaphore,
-    /// The time.
     pub clock: SharedClock,
 }
 

@@ -16,7 +16,6 @@ const HUNG: Duration = Duration::from_mins(5);
 /// The same after an error: it may be waiting because its platform asked it to.
 const HUNG_AFTER_ERROR: Duration = Duration::from_hours(6);
 
-/// The health of the channels.
 #[derive(Debug)]
 pub struct Health {
     channels: Mutex<BTreeMap<String, ChannelHealth>>,

@@ -55,7 +55,6 @@ pub struct Intake {
 /// Conversations by channel, chat and sender.
 pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
 
-/// A cache for them.
 pub fn known_places() -> KnownPlaces {
     moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
 }
@@ -92,7 +91,6 @@ struct Decision {
     text: String,
     /// The outside sources of the text.
     taint: Taint,
-    /// The question that it answers.
     question: Option<QuestionId>,
     is_addressed: bool,
 }

@@ -34,12 +34,10 @@ const TRIES: u32 = 3;
 /// The pause after a panic of an adapter.
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
-/// The receiving side of one channel.
 pub struct ChannelReceiver {
     /// Journals what arrives.
     pub intake: Arc<Intake>,
     pub channel: String,
-    /// The connection to the platform.
     pub connection: Arc<dyn Connection>,
     /// Continues what dead instances left, and knows the channels' health.
     pub maintenance: Arc<Maintenance>,

@@ -49,11 +49,8 @@ const MAX_LENGTH: usize = 20_000;
 /// Typed messages that tell in which script a person writes.
 const TYPED: i64 = 20;
 
-/// The transcriber's dependencies.
 pub struct Transcriber {
-    /// The services.
     pub voice: Voice,
-    /// The channels by name.
     pub ports: Ports,
     /// Limits the notes that are listened to at the same time.
     pub slots: Semaphore,

@@ -24,15 +24,10 @@ const RETRY_AFTER: Duration = Duration::from_mins(10);
 /// The name of its lease.
 const LEASE: &str = "backup";
 
-/// Makes the backups.
 pub struct Backups {
-    /// The store to back up.
     pub store: Store,
-    /// The instance that takes the lease.
     pub instance: Arc<Instance>,
-    /// The time from one backup to the next.
     pub every: Duration,
-    /// The folder for the files.
     pub folder: PathBuf,
     /// How many backups to retain.
     pub keep: usize,

@@ -26,7 +26,6 @@ const LEASE: &str = "retention";
 /// Deletes old data.
 pub struct Retention {
     pub store: Store,
-    /// The instance that takes the lease.
     pub instance: Arc<Instance>,
     /// How long each kind of data is retained.
     pub ages: Ages,

@@ -47,7 +47,6 @@ impl Deliverer {
         Some(PlaceLock { instance: self.instance.clone(), checkpoint, in_flight, alone })
     }
 
-    /// Starts sending a claimed message.
     pub fn send_claimed(self: &Arc<Self>, message: ClaimedMessage) {
         let worker = Worker::Claimed(message.row.id.clone());
         self.workers.wake(worker.clone());

@@ -47,7 +47,6 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from
 /// Delivers for the channels of this process.
 pub struct Deliverer {
     pub store: Store,
-    /// This process.
     pub instance: InstanceId,
     /// Whether other processes still consider this one alive.
     pub heartbeat: Heartbeat,
@@ -82,7 +81,6 @@ pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 pub(in crate::gateway) enum Step {
     /// A row is done; there may be more.
     Done,
-    /// There is more to do.
     More,
     /// Nothing more was found.
     Nothing,
@@ -91,7 +89,6 @@ pub(in crate::gateway) enum Step {
 }
 
 impl Deliverer {
-    /// Starts delivering a conversation's messages.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
         if self.workers.wake(Worker::Conversation(conversation.clone())) {
             let deliverer = self.clone();

@@ -51,14 +51,12 @@ pub struct ProgressDisplay {
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
-    /// The running turns.
     pub turns: Mutex<HashMap<TurnId, Watched>>,
 }
 
 /// A turn whose progress is shown.
 pub struct Watched {
     latest: watch::Sender<Progress>,
-    /// Whether it has a message.
     has_message: Arc<AtomicBool>,
     work: JoinHandle<Option<ShownMessage>>,
 }

@@ -22,9 +22,7 @@ use super::outbox::Deliverer;
 
 /// What speaking needs.
 pub struct SpeechRenderer {
-    /// The service.
     pub speaker: Speaker,
-    /// The budgets.
     pub settings: Arc<Reloadable<Settings>>,
     /// The time zone that days are counted in.
     pub zone: Tz,

@@ -24,7 +24,6 @@ const MAX_WAITING: usize = 1_000;
 /// What one instance tells another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct HintMessage {
-    /// Who tells it.
     pub(super) from: InstanceId,
     /// Lanes that wait, each with its channel.
     pub(super) lanes: Vec<(String, WaitingLane)>,
@@ -32,7 +31,6 @@ pub(super) struct HintMessage {
     pub(super) answers: Vec<ConversationId>,
 }
 
-/// The pending hints.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     waiting: Mutex<HashMap<InstanceId, Waiting>>,

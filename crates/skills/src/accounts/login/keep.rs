@@ -18,7 +18,6 @@ use crate::{Failure, SkillError};
 /// How often a commit is tried again whose questions were answered at the same moment.
 const TRIES: u32 = 5;
 
-/// What a login grants.
 pub(in crate::accounts) struct Granted {
     pub(in crate::accounts) address: String,
     pub(in crate::accounts) services: Vec<AccountService>,
@@ -50,7 +49,6 @@ impl Logins {
         kept
     }
 
-    /// What a provider's reply grants.
     async fn grant(&self, login: &LoginRow, reply: Reply) -> Result<Granted, SkillError> {
         let (kind, name) = (login.provider, provider_name(login.provider));
         let services = granted(kind, reply.scope.as_deref());

@@ -92,7 +92,6 @@ impl SecretStore {
         self.holder.get_or_init(|| store.new_id())
     }
 
-    /// Seals a text under this name.
     pub async fn seal(&self, name: &str, plain: &str) -> Result<String, SecretsError> {
         let known = self.sealer.read().clone();
         let sealer = match known.filter(|_| !self.may_have_changed()) {
@@ -138,7 +137,6 @@ impl SecretStore {
         Ok(is_there)
     }
 
-    /// The password of an account that has one.
     pub async fn password(&self, account: &AccountId) -> Result<Secret, SkillError> {
         let stored = self.read(&secrets::name_of(account)).await?;
         let missing = || SkillError::new(ErrorKind::Auth, ours!(logins::no_password));

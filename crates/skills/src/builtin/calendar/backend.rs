@@ -82,7 +82,6 @@ impl<'a> Scope<'a> {
         Ok(Self { has_own: scope.has_own && !is_named, ..scope })
     }
 
-    /// All that the person has.
     pub(super) fn all(call: &CallContext<'a>) -> Self {
         Self::with(call.accounts.all().with(AccountService::Calendar).collect())
     }
@@ -118,7 +117,6 @@ pub(super) enum Change<'a> {
     Create(&'a Series, Option<&'a ConnectedAccount>, Option<&'a str>),
     /// Replace a series.
     Update(&'a StoredEvent<'a>, &'a Series),
-    /// Remove a series.
     Delete(&'a StoredEvent<'a>),
 }
 

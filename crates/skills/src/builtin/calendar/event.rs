@@ -45,7 +45,6 @@ pub(super) fn when(call: &CallContext<'_>, name: &str) -> Result<Option<When>, S
     when.map(Some).map_err(|message| params(ours!("/{}: {}", Own(name), FromCall(message))))
 }
 
-/// The zone of a call's times.
 pub(super) fn zone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
     match call.text("timezone") {
         None => Ok(call.zone()),
@@ -63,7 +62,6 @@ pub(super) fn duration(text: &str) -> Result<TimeDelta, SkillError> {
     if length > MAX { Err(params(ours!(l10n::calendar::too_long))) } else { Ok(length) }
 }
 
-/// The event that a call describes.
 pub(super) fn new(call: &CallContext<'_>, uid: String, is_seen: bool) -> Result<CalendarEvent, SkillError> {
     let start = moment(call, "start")?.ok_or_else(|| params(ours!(l10n::calendar::no_start)))?;
     let blank = CalendarEvent {

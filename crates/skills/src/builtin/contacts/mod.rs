@@ -166,7 +166,6 @@ impl<'a> Entries<'a> {
         Self::load(call, &accounts, !is_chosen || accounts.is_empty()).await
     }
 
-    /// All that the person has.
     async fn all(call: &CallContext<'a>) -> Result<Self, Failure> {
         let accounts: Vec<&ConnectedAccount> = call.accounts.all().with(AccountService::Contacts).collect();
         Self::load(call, &accounts, true).await

@@ -96,7 +96,6 @@ pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<
     Ok(all)
 }
 
-/// The name of an attachment.
 fn name(about: &AttachmentInfo) -> &str {
     let unnamed = if about.media_type == "message/rfc822" { "message.eml" } else { "attachment" };
     about.name.as_deref().unwrap_or(unnamed)

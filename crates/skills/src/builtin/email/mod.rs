@@ -199,9 +199,7 @@ impl BuiltinSkill for EmailSkill {
     }
 }
 
-/// A mail account.
 pub struct Mailbox {
-    /// The sender.
     pub from: Address,
     /// Domains whose people count as internal, in small letters.
     pub internal_domains: Vec<String>,
@@ -270,7 +268,6 @@ fn inboxes<'a>(call: &CallContext<'a>) -> Result<Vec<&'a ConnectedAccount>, Skil
     Ok(accounts)
 }
 
-/// Reads a mail.
 async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
     Ok(letter_in(call, message_id).await?.1)
 }
@@ -313,7 +310,6 @@ async fn letter_of(
     Ok(Message { date, ..letter })
 }
 
-/// Names and addresses.
 fn parties(parties: &[Address]) -> Vec<String> {
     parties.iter().map(Address::to_string).collect()
 }

@@ -23,7 +23,6 @@ const MAX_READ: usize = 20;
 /// How often a thread is searched for what the mails found so far lead to.
 const MAX_STEPS: usize = 5;
 
-/// A mail, and the account that it is in.
 pub(super) type Mail<'a> = (&'a ConnectedAccount, Message);
 
 /// What was found in all accounts.

@@ -104,7 +104,6 @@ pub(in crate::builtin) async fn move_back(
     Ok(Outcome::Done)
 }
 
-/// Marks a mail as it was.
 pub(in crate::builtin) async fn mark_back(
     call: &CallContext<'_>,
     account: &AccountId,

@@ -23,7 +23,6 @@ const MAX: usize = 20_000;
 /// What a note's name ends with.
 const ENDINGS: [&str; 3] = [".md", ".markdown", ".txt"];
 
-/// A folder of notes.
 #[derive(Debug, Clone)]
 pub struct Notes {
     root: PathBuf,
@@ -87,7 +86,6 @@ impl Notes {
         Self { root }
     }
 
-    /// Checks that the folder is there.
     pub fn check(&self) -> Result<usize, SkillError> {
         Ok(self.paths("")?.len())
     }
@@ -114,7 +112,6 @@ impl Notes {
         self.put(&path, &text, Some(&now)).map(drop)
     }
 
-    /// Reads a note.
     pub(super) fn get(&self, path: &NotePath) -> Result<Note, SkillError> {
         let folder = self.open_folder(path.folders(), false)?;
         read_at(&folder, path.name(), &path.to_string())

@@ -179,7 +179,6 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
     Ok(rows)
 }
 
-/// What that turn changed.
 pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>, Failure> {
     let rows = last_turn(call).await?.map(|(_, rows)| rows).unwrap_or_default();
     Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())

@@ -82,7 +82,6 @@ pub(in crate::builtin) fn left(steps: &[Step]) -> Option<Value> {
     serde_json::to_value(steps).ok()
 }
 
-/// The outcome of undoing a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::builtin) enum Outcome {
     Done,

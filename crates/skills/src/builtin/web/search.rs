@@ -25,7 +25,6 @@ const EXCERPT: usize = 300;
 /// How long a check waits for the engine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A result.
 struct Hit {
     title: String,
     url: String,

@@ -53,7 +53,6 @@ pub struct Asked {
     misfit: Option<String>,
 }
 
-/// One question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ask {
     key: String,
@@ -76,7 +75,6 @@ enum AskKind {
 enum Reply {
     Accepted,
     Declined,
-    /// Nobody answered.
     Cancelled,
 }
 
@@ -89,7 +87,6 @@ pub struct Prompted {
     pub words: String,
     /// The labels of the buttons, and the words that each stands for.
     pub buttons: Vec<(String, String)>,
-    /// How the question is answered.
     pub how: How,
     /// Why the last answer didn't fit.
     pub misfit: Option<String>,
@@ -152,7 +149,6 @@ impl Ask {
         }
     }
 
-    /// Takes a person's words.
     fn take(&mut self, words: &str) -> Result<(), String> {
         let AskKind::Form(fields) = &mut self.kind else {
             return self.close_by(words, DONE, mcp::neither_done_nor_no);

@@ -14,9 +14,7 @@ const DESCRIPTION: usize = 500;
 pub struct Definition {
     /// The server's own name of the tool.
     pub name: String,
-    /// A title for people.
     pub title: Option<String>,
-    /// The tool's purpose.
     pub description: Option<String>,
     /// JSON Schema of the arguments.
     pub schema: Value,
@@ -44,12 +42,10 @@ impl From<&Tool> for Definition {
 }
 
 impl Definition {
-    /// As it was stored.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// As it is stored.
     pub fn text(&self) -> String {
         json!(self).to_string()
     }

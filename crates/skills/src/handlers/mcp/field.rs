@@ -63,7 +63,6 @@ pub(super) struct Field {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Given {
-    /// This.
     Value(Value),
     /// Nothing: it may be left out.
     Skipped,
@@ -72,7 +71,6 @@ pub(super) enum Given {
 /// A person's words, read as the answer to a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
-    /// An answer.
     Given(Given),
     /// They don't answer the server.
     Declined,
@@ -215,7 +213,6 @@ impl Field {
         self.takes_several()
     }
 
-    /// Reads a person's words.
     pub(super) fn read(&self, words: &str) -> Said {
         let words = words.trim();
         if words.eq_ignore_ascii_case(DECLINE) {

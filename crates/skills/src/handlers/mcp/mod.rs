@@ -48,13 +48,11 @@ use super::super::{Domain, Output, SkillError};
 /// How long a server may be idle.
 const IDLE: Duration = Duration::from_mins(5);
 
-/// A tool that an owner has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpTool {
     pub server: String,
     /// The server's own name of the tool.
     pub name: String,
-    /// The digest of the accepted definition.
     pub digest: String,
     /// Whether the server says that a call changes nothing.
     pub only_reads: bool,
@@ -62,7 +60,6 @@ pub struct McpTool {
     pub timeout: Option<Duration>,
 }
 
-/// The configured servers.
 #[derive(Default)]
 pub struct McpServers {
     configs: BTreeMap<String, McpConfig>,
@@ -77,7 +74,6 @@ pub struct McpServers {
 pub struct McpCall<'a> {
     pub tool: &'a McpTool,
     pub arguments: &'a Value,
-    /// The turn and the execution that it belongs to.
     pub place: (&'a TurnId, &'a ExecutionId),
     /// The server's questions, with a person's answers.
     pub asked: Option<&'a Asked>,
@@ -87,7 +83,6 @@ pub struct McpCall<'a> {
     pub progress: Option<&'a ProgressLine>,
 }
 
-/// The outcome of a call.
 #[derive(Debug)]
 pub enum WorkResult {
     Done(Output),
@@ -98,11 +93,8 @@ pub enum WorkResult {
 /// How a tool of a server compares with what was accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolState {
-    /// It is as it was accepted.
     Approved,
-    /// It has changed since.
     Changed(Box<Definition>),
-    /// It was never accepted.
     New,
     /// The configuration doesn't let it in.
     NotAllowed,
@@ -249,7 +241,6 @@ impl McpServers {
         self.servers.values().for_each(|server| server.hold_no_calls());
     }
 
-    /// Asks a server for its tools.
     pub async fn inspect(&self, name: &str) -> Result<Inspection, SkillError> {
         let server = self.server(name)?;
         let (about, definitions) = server.definitions().await?;
@@ -273,7 +264,6 @@ impl McpServers {
         Ok(Inspection { about, tools, gone })
     }
 
-    /// Stops all servers that run.
     pub async fn stop(&self) {
         self.open_calls.clear();
         join_all(self.servers.values().map(|server| server.stop())).await;

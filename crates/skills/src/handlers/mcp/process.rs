@@ -28,7 +28,6 @@ pub(super) struct Start<'a> {
     pub(super) launcher: &'a Launcher,
 }
 
-/// A running server.
 pub(super) struct Process {
     pub(super) child: Child,
     pub(super) stdin: ChildStdin,

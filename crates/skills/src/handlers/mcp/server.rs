@@ -113,7 +113,6 @@ impl Server {
         self.holds_calls.store(false, Ordering::Relaxed);
     }
 
-    /// Notes that it works.
     pub(super) async fn works(&self) {
         self.state.lock().await.failures = 0;
     }

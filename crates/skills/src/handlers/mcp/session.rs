@@ -42,12 +42,10 @@ const MAX_PAGES: usize = 50;
 /// How long a server gets to end by itself.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A connection.
 pub(super) struct Session {
     peer: Peer<RoleClient>,
     running: Mutex<Option<RunningService<RoleClient, Client>>>,
     processes: Mutex<Option<Processes>>,
-    /// The program has ended.
     ended: CancellationToken,
     left: Arc<AtomicU64>,
     usage: Mutex<Usage>,
@@ -289,7 +287,6 @@ impl Session {
         (usage.running == 0).then(|| usage.since + idle)
     }
 
-    /// Notes that the program has ended.
     pub(super) fn note_end(&self) {
         self.ended.cancel();
     }

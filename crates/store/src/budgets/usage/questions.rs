@@ -12,7 +12,6 @@ use crate::{Store, StoreError};
 pub struct QuestionUse {
     /// The skill whose call was asked about, or what else was asked: `continue`, `choose`, `input`.
     pub name: String,
-    /// How many were asked.
     pub asked: u64,
     /// How many of them got a yes, or another answer that goes on.
     pub yes: u64,
@@ -75,7 +74,6 @@ fn counted(name: &str, rows: &[&Row]) -> QuestionUse {
 /// What rules spared, and what one would spare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleUse {
-    /// What the rule allows, in words.
     pub allows: String,
     /// How many calls rules allowed.
     pub spared: u64,

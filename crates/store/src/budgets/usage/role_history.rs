@@ -16,9 +16,7 @@ pub struct Took {
     pub agents: i64,
     pub skill_calls: i64,
     pub model_calls: i64,
-    /// Tokens of requests.
     pub prompt: i64,
-    /// Tokens of answers.
     pub completion: i64,
 }
 

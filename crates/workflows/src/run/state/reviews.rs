@@ -12,21 +12,18 @@ pub(super) struct Reviews {
     verdicts: HashMap<String, StepReview>,
     /// The steps that are done again.
     redone: HashMap<String, Redo>,
-    /// Further warnings.
     warnings: Vec<String>,
 }
 
 /// Why a step is done again, as its agent is told.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct Redo {
-    /// The review's objection.
     pub(in crate::run) reason: String,
     /// The result so far.
     pub(in crate::run) result: String,
 }
 
 impl State {
-    /// Stores a review.
     pub(in crate::run) fn reviewed(&self, verdicts: HashMap<String, StepReview>, warning: Option<String>) {
         let mut inner = self.lock();
         inner.reviews.verdicts.extend(verdicts);

@@ -9,7 +9,6 @@ use super::{MAX_BYTES, Transcriber};
 use crate::gateway::download::download;
 
 impl Transcriber {
-    /// Downloads a note's file.
     pub(super) async fn download(&self, row: &InboxRow, unheard: &UnheardNote) -> Result<Sound, Unheard> {
         let found = (row.channel(), unheard.note.file.as_str());
         // Without a name: it is gone with this process, however that ends.

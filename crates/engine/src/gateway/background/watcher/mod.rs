@@ -279,7 +279,6 @@ impl Watcher {
     }
 }
 
-/// Adds what watches have found.
 async fn add(store: &Store, batch: &mut Batch, found: &[Finding<'_>]) -> Result<(), StoreError> {
     let mut open: BTreeMap<&WatchId, i64> = BTreeMap::new();
     for Finding { watch, key, thing } in found {
