@@ -9,7 +9,6 @@ mod occurrences;
 mod rule;
 mod series;
 mod time;
-mod windows_zones;
 mod zone;
 
 pub use event::{Attendee, CalendarEvent, EventStatus, ResponseStatus};

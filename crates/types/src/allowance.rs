@@ -41,10 +41,7 @@ pub enum Allowance {
         folder: String,
     },
     /// One call of a service or a program.
-    Call {
-        skill: String,
-        arguments: String,
-    },
+    Call { skill: String, arguments: String },
 }
 
 impl Allowance {

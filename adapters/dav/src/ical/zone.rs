@@ -7,7 +7,6 @@ use chrono_tz::Tz;
 
 use super::expand::Effort;
 use super::rule::{self, RecurrenceRule, Until};
-use super::windows_zones::WINDOWS;
 use crate::DavError;
 use crate::content::{Component, Line, Node};
 
@@ -94,12 +93,17 @@ impl Zone {
     }
 }
 
+/// The Windows names of time zones with the IANA ones (CLDR's windowsZones, the main territory of each).
+fn windows_zones() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("windows_zones.txt").lines().filter_map(|line| line.split_once('\t'))
+}
+
 /// The zone of this name: an IANA or Windows name, or an IANA name after a path, as some programs write it
 /// (`/freeassociation.sourceforge.net/Europe/Berlin`).
 pub fn zone_named(name: &str) -> Result<Tz, DavError> {
     let name = name.trim().trim_matches('"');
     let known = |name: &str| Tz::from_str_insensitive(name).ok();
-    let windows = || WINDOWS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
+    let windows = || windows_zones().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
     let tail = || {
         let from = name.rmatch_indices('/').map(|(at, _)| &name[at + 1..]);
         from.filter(|tail| tail.contains('/')).find_map(known)
@@ -307,7 +311,7 @@ mod tests {
             zone_named("Mars/Olympus").unwrap_err().message,
             "unknown time zone Mars/Olympus; write an IANA name such as Europe/Berlin"
         );
-        for (theirs, ours) in WINDOWS {
+        for (theirs, ours) in windows_zones() {
             assert!(ours.parse::<Tz>().is_ok(), "{theirs}");
         }
     }

@@ -18,32 +18,7 @@ pub enum LowConfidence {
 }
 
 /// Phrases that speech recognition hears in silence, in several languages: the ends of the films in its training data.
-const ENDS_OF_FILMS: [&str; 24] = [
-    "thank you",
-    "thank you very much",
-    "thank you so much",
-    "thanks",
-    "thanks for watching",
-    "thank you for watching",
-    "thank you for watching this video",
-    "thank you so much for watching",
-    "please subscribe",
-    "please subscribe to my channel",
-    "don't forget to like and subscribe",
-    "see you next time",
-    "see you in the next video",
-    "bye",
-    "bye bye",
-    "you",
-    "the end",
-    "music",
-    "silence",
-    "vielen dank",
-    "vielen dank fürs zuschauen",
-    "merci d'avoir regardé cette vidéo",
-    "продолжение следует",
-    "ご視聴ありがとうございました",
-];
+const ENDS_OF_FILMS: &str = include_str!("doubt/ends_of_films.txt");
 
 /// Phrases that appear only in a film's credits.
 const CREDITS: [&str; 12] = [
@@ -83,7 +58,7 @@ pub fn doubt(
         return Some(LowConfidence::NoWords);
     }
     let is_credit = CREDITS.iter().any(|credit| words.contains(credit));
-    if is_credit || ENDS_OF_FILMS.contains(&repeated(&words)) {
+    if is_credit || ENDS_OF_FILMS.lines().any(|phrase| phrase == repeated(&words)) {
         return Some(LowConfidence::Silence);
     }
     if transcript.silence.is_some_and(|silence| silence > NOBODY)
@@ -167,54 +142,14 @@ impl Script {
     }
 }
 
-/// Languages by code and by the name that Whisper gives them.
-pub const LANGUAGES: [(&str, &str); 40] = [
-    ("ar", "arabic"),
-    ("bg", "bulgarian"),
-    ("ca", "catalan"),
-    ("cs", "czech"),
-    ("da", "danish"),
-    ("de", "german"),
-    ("el", "greek"),
-    ("en", "english"),
-    ("es", "spanish"),
-    ("et", "estonian"),
-    ("eu", "basque"),
-    ("fa", "persian"),
-    ("fi", "finnish"),
-    ("fr", "french"),
-    ("gl", "galician"),
-    ("he", "hebrew"),
-    ("hi", "hindi"),
-    ("hr", "croatian"),
-    ("hu", "hungarian"),
-    ("id", "indonesian"),
-    ("is", "icelandic"),
-    ("it", "italian"),
-    ("ja", "japanese"),
-    ("ko", "korean"),
-    ("lt", "lithuanian"),
-    ("lv", "latvian"),
-    ("nl", "dutch"),
-    ("no", "norwegian"),
-    ("pl", "polish"),
-    ("pt", "portuguese"),
-    ("ro", "romanian"),
-    ("ru", "russian"),
-    ("sk", "slovak"),
-    ("sl", "slovenian"),
-    ("sr", "serbian"),
-    ("sv", "swedish"),
-    ("th", "thai"),
-    ("tr", "turkish"),
-    ("uk", "ukrainian"),
-    ("zh", "chinese"),
-];
+/// Languages by code and by the name that Whisper gives them, each on a line.
+const LANGUAGES: &str = include_str!("doubt/languages.txt");
 
 /// Whether a service means this language, by its code or its name.
 fn is_language(named: &str, code: &str) -> bool {
     let base = |code: &str| code.split(['-', '_']).next().unwrap_or(code).to_lowercase();
-    let by_name = LANGUAGES.iter().find(|(_, name)| *name == named).map(|(code, _)| *code);
+    let languages = || LANGUAGES.lines().filter_map(|line| line.split_once(' '));
+    let by_name = languages().find(|(_, name)| *name == named).map(|(code, _)| code);
     by_name.unwrap_or(&base(named)) == base(code)
 }
 

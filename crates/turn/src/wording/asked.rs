@@ -16,7 +16,10 @@ pub enum How {
         suggested: Option<String>,
     },
     /// By opening this address, on this host.
-    Open { address: String, host: String },
+    Open {
+        address: String,
+        host: String,
+    },
 }
 
 /// A server's question, with its words in a block that no link or markup can leave. `call` is what the call does.

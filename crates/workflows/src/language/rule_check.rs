@@ -20,11 +20,7 @@ pub enum Check {
         max: Option<f64>,
     },
     /// A number lies in a range.
-    Range {
-        field: String,
-        min: Option<f64>,
-        max: Option<f64>,
-    },
+    Range { field: String, min: Option<f64>, max: Option<f64> },
     /// A value isn't null or an empty text, list or table.
     NotEmpty {
         /// Which; none: the output.
