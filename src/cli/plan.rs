@@ -198,12 +198,11 @@ async fn delete(store: &Store, beginning: &str) -> Result<String, CliError> {
     };
     let mut batch = Batch::new();
     runs::delete_plan(&mut batch, &row.id);
-    match store.write(batch).await {
-        Ok(_) => Ok(format!("deleted plan {}\n", row.id)),
-        Err(StoreError::Stale(_)) => Err(CliError::plain(format!(
-            "plan {} is under way or waits for its person's answer; it can be deleted once it has ended",
-            row.id
-        ))),
-        Err(error) => Err(error.into()),
+    if store.try_write(batch).await? {
+        return Ok(format!("deleted plan {}\n", row.id));
     }
+    Err(CliError::plain(format!(
+        "plan {} is under way or waits for its person's answer; it can be deleted once it has ended",
+        row.id
+    )))
 }

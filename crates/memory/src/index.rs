@@ -63,11 +63,8 @@ async fn index(store: &Store, zone: Tz, document: &Document) -> Result<(), Store
     };
     let zone = document.zone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(zone);
     let impacts = if spaces.is_empty() { Vec::new() } else { impacts(document, zone) };
-    match store.write(search::index(document, &spaces, &impacts)).await {
-        // The text was forgotten meanwhile, or another process was faster.
-        Ok(_) | Err(StoreError::Stale(_)) => Ok(()),
-        Err(error) => Err(error),
-    }
+    // The text was forgotten meanwhile, or another process was faster.
+    store.try_write(search::index(document, &spaces, &impacts)).await.map(drop)
 }
 
 /// Each different word of a text, with how much it says about the text.

@@ -137,6 +137,15 @@ impl Store {
         self.inner.writer.write(batch).await
     }
 
+    /// Commits a batch unless the state it is based on has changed. Returns whether it did.
+    pub async fn try_write(&self, batch: Batch) -> Result<bool, StoreError> {
+        match self.write(batch).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Stale(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Rows of a query with text and number arguments.
     ///
     /// Write a limit as `LIMIT $n + 0`: with a bare parameter, the embedded database plans the statement again for

@@ -74,11 +74,8 @@ impl WebBackend {
             let mut batch = Batch::new();
             secrets::add(&mut batch, KEY, &sealing.seal(KEY, &fresh).await?);
             pushes::unsubscribe_all(&mut batch);
-            match self.store.write(batch).await {
-                // Another instance may have been first.
-                Ok(_) | Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Another instance may have been first.
+            self.store.try_write(batch).await?;
         }
     }
 
@@ -146,11 +143,9 @@ impl WebBackend {
             "closed": reason == PushReason::Closed,
         });
         pushes::claim(&mut batch, row, reason, self.store.now());
-        match self.store.write(batch).await {
-            Ok(_) => {}
+        if !self.store.try_write(batch).await? {
             // It was answered just now, or another instance sends it.
-            Err(StoreError::Stale(_)) => return Ok(()),
-            Err(error) => return Err(error),
+            return Ok(());
         }
         fail_point("push-claimed");
         let outcome = match self.request(key, row, reason, &text.to_string()) {

@@ -75,10 +75,8 @@ impl Conversations {
                 outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message)
             })
             .await?;
-            match self.store.write(batch).await {
-                Ok(_) => woken.push(turn.conversation_id),
-                Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error),
+            if self.store.try_write(batch).await? {
+                woken.push(turn.conversation_id);
             }
         }
         Ok(woken)

@@ -159,14 +159,11 @@ impl Conversations {
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
         self.close(&mut batch, turn, TurnStatus::Cancelled, &last);
-        match self.store.write(batch).await {
-            Ok(_) => {
-                self.ended(&turn.id, TurnStatus::Cancelled);
-                Ok(true)
-            }
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
+        let is_closed = self.store.try_write(batch).await?;
+        if is_closed {
+            self.ended(&turn.id, TurnStatus::Cancelled);
         }
+        Ok(is_closed)
     }
 
     /// Lets in the stranger whose code an owner sends.

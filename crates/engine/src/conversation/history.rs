@@ -246,12 +246,8 @@ pub async fn compact(
     };
     let mut batch = Batch::new();
     people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
-    match store.write(batch).await {
-        Ok(_) => Ok(oldest.iter().any(|turn| to < turn.seq && turn.seq < end)),
-        // `/new` or another process was faster.
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    // `/new` or another process was faster.
+    Ok(store.try_write(batch).await? && oldest.iter().any(|turn| to < turn.seq && turn.seq < end))
 }
 
 const INSTRUCTIONS: &str = "Update the running summary of a conversation with its older messages. Keep names, dates \

@@ -131,11 +131,7 @@ impl Conversations {
             return Ok(false);
         }
         spending::record_warning(&mut batch, day, person, tokens.is_some(), money.is_some());
-        match self.store.write(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.store.try_write(batch).await
     }
 
     /// The owners that have a direct conversation with us, in the order of the configuration.

@@ -455,14 +455,11 @@ impl Conversations {
             let mut batch = Batch::new();
             questions::expire(&mut batch, &question.id, answer.as_ref(), now);
             control::go_on(&mut batch, &question, answer.as_ref(), self.instance.owner(), now);
-            match self.store.write(batch).await {
-                Ok(_) => {
-                    self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
-                    woken.push(question.conversation_id.clone());
-                }
-                Err(StoreError::Stale(_)) => continue,
-                Err(error) => return Err(error),
+            if !self.store.try_write(batch).await? {
+                continue;
             }
+            self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
+            woken.push(question.conversation_id.clone());
             if let Some(running) = self.running.get(&question.turn_id) {
                 running.answered.send_replace(());
             }

@@ -140,11 +140,8 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<(), Store
         }
     }
     former.iter().for_each(|gone| watches::delete(&mut batch, &gone.id));
-    match store.write(batch).await {
-        // Another instance has just done the same.
-        Ok(_) | Err(StoreError::Stale(_)) => Ok(()),
-        Err(error) => Err(error),
-    }
+    // Another instance has just done the same.
+    store.try_write(batch).await.map(drop)
 }
 
 /// What a new watch of somebody reads: their usual account, that of the configuration, or our own store; none if that

@@ -253,7 +253,7 @@ impl Scheduler {
             };
             self.say(&mut batch, &item.conversation_id, &Message { text, choices, ..Message::default() });
         }
-        unless_stale(self.conversations.store.write(batch).await.map(|_| true))
+        self.conversations.store.try_write(batch).await
     }
 
     /// Changes a watch if there is something to change, and says this. Returns whether anything was said.

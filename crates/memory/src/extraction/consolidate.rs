@@ -67,12 +67,8 @@ async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError
     if gone == 0 {
         return Ok(0);
     }
-    match store.write(batch).await {
-        Ok(_) => Ok(gone),
-        // A memory was forgotten meanwhile: tomorrow again.
-        Err(StoreError::Stale(_)) => Ok(0),
-        Err(error) => Err(error),
-    }
+    // A memory was forgotten meanwhile: tomorrow again.
+    Ok(if store.try_write(batch).await? { gone } else { 0 })
 }
 
 /// The index of a remaining memory that has nearly the same words.

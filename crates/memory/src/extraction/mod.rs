@@ -98,12 +98,8 @@ pub async fn extract(
         extracted.refused = proposed - facts.len();
         merge::merge(store, due, facts, &mut batch, &mut extracted).await?;
     }
-    match store.write(batch).await {
-        Ok(_) => Ok(Some(extracted)),
-        // Another process was faster.
-        Err(StoreError::Stale(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    // Another process was faster.
+    Ok(store.try_write(batch).await?.then_some(extracted))
 }
 
 /// Asks the model. A model that fails or answers something else proposes nothing: the turns aren't read again.

@@ -516,11 +516,7 @@ fn name(id: &LoginId) -> String {
 async fn is_first(store: &Store, row: &LoginRow, now: i64) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     logins::polled(&mut batch, row, now);
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 #[cfg(test)]

@@ -259,10 +259,7 @@ impl Accounts {
             let mut batch = Batch::new();
             secrets::expect_version(&mut batch, &secrets::name_of(&account.id), used.version);
             connected::set_state(&mut batch, &account.id, AccountState::NeedsLogin);
-            match store.write(batch).await {
-                Ok(_) | Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error),
-            }
+            store.try_write(batch).await?;
         }
         Ok(())
     }

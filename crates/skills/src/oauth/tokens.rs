@@ -150,11 +150,9 @@ impl Login {
         let mut batch = Batch::new();
         let sealed = self.secrets.seal(&self.name, &renewed.to_json()).await?;
         secrets::replace(&mut batch, &self.name, &sealed, version);
-        match self.secrets.store()?.write(batch).await {
-            // If it has changed, somebody has logged in again, or our lock has run out. The token is good for a while.
-            Ok(_) | Err(StoreError::Stale(_)) => Ok(Secret::new(renewed.access_token)),
-            Err(error) => Err(SecretsError::from(error).into()),
-        }
+        // If it has changed, somebody has logged in again, or our lock has run out. The token is good for a while.
+        self.secrets.store()?.try_write(batch).await.map_err(SecretsError::from)?;
+        Ok(Secret::new(renewed.access_token))
     }
 
     async fn ask_for_new(&self, tokens: &Tokens) -> Result<Tokens, NoTokens> {
@@ -184,10 +182,8 @@ impl Login {
             connected::set_state(&mut batch, account, AccountState::NeedsLogin);
         }
         secrets::unlock(&mut batch, &self.name, self.secrets.holder(store));
-        match store.write(batch).await {
-            Ok(_) | Err(StoreError::Stale(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        store.try_write(batch).await?;
+        Ok(())
     }
 
     fn now(&self) -> Result<i64, SkillError> {

@@ -32,11 +32,7 @@ pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError
          WHERE id = $3 AND state = 'dead'",
         [store.now().into(), anybody().into(), message.into()],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Records that our own code fails on an arrival, so that it was left out.

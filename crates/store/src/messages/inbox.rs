@@ -324,11 +324,7 @@ pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Resul
         "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
         [text.into(), key.into(), mentions.into()],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// The chats of a channel with messages, each with the event of the last message.

@@ -137,24 +137,15 @@ macro_rules! select {
 }
 
 /// A question that was asked and is closed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ClosedRow {
+    #[sqlx(flatten)]
     pub question: QuestionRow,
     pub closed_at: i64,
     /// The name of who answered; none if nobody did.
+    #[sqlx(rename = "answerer")]
     pub answered_by: Option<String>,
     pub channel: Option<String>,
-}
-
-impl FromRow<'_, AnyRow> for ClosedRow {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            question: QuestionRow::from_row(row)?,
-            closed_at: row.try_get("closed_at")?,
-            answered_by: row.try_get("answerer")?,
-            channel: row.try_get("channel")?,
-        })
-    }
 }
 
 macro_rules! closed {

@@ -31,7 +31,7 @@ pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool, StoreErr
         "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
         [turn.into()],
     );
-    is_written(store, batch).await
+    store.try_write(batch).await
 }
 
 /// Pauses a running or queued turn: current work finishes, nothing new starts, and the person is asked whether to
@@ -46,7 +46,7 @@ pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
          WHERE id = $2 AND status IN ('queued', 'running') AND coalesce(ending, 'pause') = 'pause'",
         [anybody().into(), turn.into()],
     );
-    is_written(store, batch).await
+    store.try_write(batch).await
 }
 
 /// Continues a turn that asks whether to continue; the user of this machine's terminal may decide that. Returns false
@@ -60,7 +60,7 @@ pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     go_on(&mut batch, &question, Some(&Answer::Continue), &anybody(), now);
     questions::answer(&mut batch, &question.id, &Answer::Continue, &terminal(), now);
-    is_written(store, batch).await
+    store.try_write(batch).await
 }
 
 /// Ends a turn, whether it runs, is queued or waits for a person. Returns false if it had ended.
@@ -73,15 +73,7 @@ pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
          WHERE id = $2 AND ended_at IS NULL",
         [anybody().into(), turn.into()],
     );
-    is_written(store, batch).await
-}
-
-async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Adds the effect of an answer on its turn: a waiting turn is queued again, in this instance if it belongs to this

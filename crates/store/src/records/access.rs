@@ -98,11 +98,7 @@ pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, Store
          (SELECT person_id FROM accounts WHERE channel = $1 AND user_id = $2)",
         [channel, user],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(Some(pairing)),
-        Err(StoreError::Stale(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(store.try_write(batch).await?.then_some(pairing))
 }
 
 /// Puts an account with an invitation on the list. False when the invitation is unknown or used.
@@ -120,11 +116,7 @@ pub async fn accept_invitation(
         [code.into(), store.now().into()],
     );
     allow(&mut batch, channel.into(), user.into(), name, store.now());
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
@@ -142,11 +134,7 @@ pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, St
         "DELETE FROM allowed WHERE channel = $1 AND user_id = $2",
         [channel.into(), user.into()],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Deletes expired codes, and closes the messages of strangers without a code.

@@ -67,9 +67,5 @@ pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool,
         batch.run(sql, [(&person).into(), joining.into()]);
     }
     watches::forget_idle_sources(&mut batch);
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }

@@ -192,17 +192,12 @@ pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run("UPDATE turns SET forgotten_at = $1 WHERE id = $2", [now.into(), turn.into()]);
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct KnownRow {
+    #[sqlx(flatten)]
     pub memory: MemoryRow,
     /// The words it was taken from; none if it was told.
     pub quote: Option<String>,
-}
-
-impl<'r> FromRow<'r, AnyRow> for KnownRow {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self { quote: row.try_get("quote")?, memory: MemoryRow::from_row(row)? })
-    }
 }
 
 /// The newest memories that may be recalled here, preferences first, with where they come from.
@@ -224,20 +219,14 @@ pub async fn with_origins(
 }
 
 /// A memory as its keeper sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct KeptRow {
     pub person_id: PersonId,
     pub name: String,
+    #[sqlx(flatten)]
     pub memory: MemoryRow,
     /// The words it was taken from; none if it was told.
     pub quote: Option<String>,
-}
-
-impl<'r> FromRow<'r, AnyRow> for KeptRow {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let (person_id, name) = (row.try_get("person_id")?, row.try_get("name")?);
-        Ok(Self { person_id, name, quote: row.try_get("quote")?, memory: MemoryRow::from_row(row)? })
-    }
 }
 
 /// Everything that is remembered, by person, oldest first.

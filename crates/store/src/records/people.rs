@@ -132,10 +132,7 @@ pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Res
         "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         [channel.into(), user.into(), (&id).into()],
     );
-    match store.write(batch).await {
-        Ok(_) | Err(StoreError::Stale(_)) => {}
-        Err(error) => return Err(error),
-    }
+    store.try_write(batch).await?;
     let found = person_of(store, channel, user).await?;
     found.ok_or_else(|| StoreError::Corrupt(format!("the account {channel}:{user} has no person")))
 }

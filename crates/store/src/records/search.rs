@@ -322,25 +322,16 @@ pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>,
 }
 
 /// A memory that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RecallRow {
     pub seq: i64,
+    #[sqlx(flatten)]
     pub memory: MemoryRow,
     /// How often it was said again.
     pub repeated: i64,
     /// It was taken from what somebody wrote once, and was never recalled.
+    #[sqlx(try_from = "Flag")]
     pub may_fade: bool,
-}
-
-impl<'r> FromRow<'r, AnyRow> for RecallRow {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            seq: row.try_get("seq")?,
-            repeated: row.try_get("repeated")?,
-            may_fade: row.try_get::<Flag, _>("may_fade")?.into(),
-            memory: MemoryRow::from_row(row)?,
-        })
-    }
 }
 
 /// Of these memories, those that may be recalled here.

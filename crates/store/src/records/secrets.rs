@@ -50,11 +50,7 @@ pub async fn lock(
         "UPDATE secrets SET locked_until = $1, locked_by = $2 WHERE name = $3 AND version = $4 AND locked_until <= $5",
         [until.into(), by.into(), name.into(), version.into(), store.now().into()],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Gives back a lock of ours without a new secret.

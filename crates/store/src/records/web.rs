@@ -70,12 +70,8 @@ pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<S
             (now + SESSION_MS).into(),
         ],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(Some(secret)),
-        // Somebody else was faster with the same link.
-        Err(StoreError::Stale(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    // Somebody else was faster with the same link.
+    Ok(store.try_write(batch).await?.then_some(secret))
 }
 
 /// The session with this secret, if it is still valid.
@@ -115,11 +111,7 @@ pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Res
         "DELETE FROM web_sessions WHERE id = $1 AND ($2 = '' OR person_id = $2)",
         [name.into(), person.map_or("", |person| person.as_str()).into()],
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Gives a person an account on the channel of the page, under our own id for them.

@@ -69,11 +69,7 @@ impl WebBackend {
             return Ok(false);
         }
         changes::of_thing(&mut batch, &person, act.name());
-        match store.write(batch).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::Stale(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        store.try_write(batch).await
     }
 
     async fn change_task(

@@ -264,11 +264,9 @@ impl Intake {
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, topic, store.now());
         outbox::say(store, &mut batch, conversation, self.conversations.instance.owner(), &message);
-        match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.clone())),
-            // The sender was notified before.
-            Err(StoreError::Stale(_)) => {}
-            Err(error) => return Err(error),
+        // The sender was notified before.
+        if store.try_write(batch).await? {
+            self.conversations.events.send(TurnEvent::MessageAdded(conversation.clone()));
         }
         Ok(())
     }

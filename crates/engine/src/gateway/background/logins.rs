@@ -78,11 +78,9 @@ impl Conversations {
             outbox::announce_once(&mut batch, &topic, self.store.now());
             connected::expect_ended(&mut batch, &account.id);
             outbox::say(&self.store, &mut batch, &conversation, &outbox::anybody(), &message);
-            match self.store.write(batch).await {
-                Ok(_) => woken.push(conversation),
-                // A call has asked for it, or its person has just logged in again.
-                Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error),
+            // A call has asked for it, or its person has just logged in again.
+            if self.store.try_write(batch).await? {
+                woken.push(conversation);
             }
         }
         Ok(woken)

@@ -93,7 +93,7 @@ impl Scheduler {
         }
         schedules::change(&mut batch, row, &new);
         let is_new = new.running.is_some() || new.state != row.state;
-        unless_stale(store.write(batch).await.map(|_| is_new))
+        Ok(store.try_write(batch).await? && is_new)
     }
 
     /// Adds a due run, unless it is skipped, and sets the time of the next one.
@@ -156,7 +156,7 @@ impl Scheduler {
             let instance = self.conversations.instance.owner();
             outbox::say(store, &mut batch, &reminder.conversation_id, instance, &message);
         }
-        unless_stale(store.write(batch).await.map(|_| true))
+        store.try_write(batch).await
     }
 }
 

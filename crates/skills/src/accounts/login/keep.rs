@@ -144,11 +144,8 @@ impl Logins {
         if row.state != AccountState::Disconnecting {
             let mut batch = Batch::new();
             connected::set_state(&mut batch, account, AccountState::Disconnecting);
-            match store.write(batch).await {
-                // Somebody else has begun.
-                Ok(_) | Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Somebody else has begun.
+            store.try_write(batch).await?;
         }
         self.revoke(&row).await;
         loop {

@@ -177,11 +177,8 @@ impl SecretStore {
             };
             let mut batch = Batch::new();
             secrets::add(&mut batch, &name, &self.seal(&name, &plain).await?);
-            match self.store()?.write(batch).await {
-                // Somebody has logged in again since, or an earlier start was interrupted here.
-                Ok(_) | Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Somebody has logged in again since, or an earlier start was interrupted here.
+            self.store()?.try_write(batch).await?;
             is_whole &= std::fs::remove_file(&path).is_ok();
         }
         if is_whole {
@@ -248,11 +245,8 @@ impl SecretStore {
         if secrets::get(store, SALT).await?.is_none() {
             let mut batch = Batch::new();
             secrets::add(&mut batch, SALT, &STANDARD.encode(random::<16>()?));
-            match store.write(batch).await {
-                // Another instance may have been first.
-                Ok(_) | Err(StoreError::Stale(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Another instance may have been first.
+            store.try_write(batch).await?;
         }
         let row = secrets::get(store, SALT).await?.ok_or(SecretsError::Damaged)?;
         STANDARD.decode(row.sealed).map_err(|_| SecretsError::Damaged)
@@ -318,11 +312,8 @@ impl SecretStore {
             if let Some(account) = name.strip_prefix("account/") {
                 let mut batch = Batch::new();
                 connected::set_state(&mut batch, &account.into(), AccountState::NeedsLogin);
-                match store.write(batch).await {
-                    // It was disconnected.
-                    Ok(_) | Err(StoreError::Stale(_)) => {}
-                    Err(error) => return Err(error.into()),
-                }
+                // It was disconnected.
+                store.try_write(batch).await?;
             }
             self.delete(&name).await?;
             count += 1;
@@ -337,11 +328,7 @@ async fn seal_anew(store: &Store, sealer: &Sealer, name: &str) -> Result<bool, S
     let sealed = sealer.seal(name, sealer.open(name, &row.sealed)?.expose())?;
     let mut batch = Batch::new();
     secrets::reseal(&mut batch, name, &sealed, row.version);
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    Ok(store.try_write(batch).await?)
 }
 
 /// The keys of a file, if it is there.

@@ -76,10 +76,6 @@ async fn report(
     let mut batch = Batch::new();
     outbox::announce_once(&mut batch, &format!("bounce {original}"), store.now());
     outbox::say(store, &mut batch, &conversation, instance, &message);
-    match store.write(batch).await {
-        Ok(_) => Ok(Some(conversation)),
-        // It was announced before.
-        Err(StoreError::Stale(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    // It was announced before.
+    Ok(store.try_write(batch).await?.then_some(conversation))
 }

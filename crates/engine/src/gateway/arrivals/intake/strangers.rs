@@ -76,11 +76,9 @@ impl Intake {
             let reply = outbox::Message { text, answers, ..outbox::Message::default() };
             outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
         }
-        match store.write(batch).await {
-            Ok(_) => self.conversations.events.send(TurnEvent::MessageAdded(conversation.id)),
-            // It was journalled before.
-            Err(StoreError::Stale(_)) => {}
-            Err(error) => return Err(error),
+        // It was journalled before.
+        if store.try_write(batch).await? {
+            self.conversations.events.send(TurnEvent::MessageAdded(conversation.id));
         }
         Ok(None)
     }
@@ -97,20 +95,13 @@ impl Intake {
             let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
             outbox::say(store, &mut batch, conversation, instance.owner(), &message);
         }
-        match store.write(batch).await {
-            Ok(_) => {
-                tracing::warn!(
-                    owners = owners.len(),
-                    "too many strangers ask for access; new ones are ignored"
-                );
-                owners
-                    .into_iter()
-                    .for_each(|(conversation, _)| events.send(TurnEvent::MessageAdded(conversation)));
-                Ok(())
-            }
-            // The stranger was notified today.
-            Err(StoreError::Stale(_)) => Ok(()),
-            Err(error) => Err(error),
+        // They may have been told today.
+        if store.try_write(batch).await? {
+            tracing::warn!(owners = owners.len(), "too many strangers ask for access; new ones are ignored");
+            owners
+                .into_iter()
+                .for_each(|(conversation, _)| events.send(TurnEvent::MessageAdded(conversation)));
         }
+        Ok(())
     }
 }

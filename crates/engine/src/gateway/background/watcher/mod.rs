@@ -109,7 +109,7 @@ impl Watcher {
             if watch.bounds.until.is_some_and(|until| until <= now) {
                 let mut batch = Batch::new();
                 watches::change(&mut batch, &watch, &WatchRow { state: WatchState::Over, ..watch.clone() });
-                unless_stale(self.store().write(batch).await.map(|_| true))?;
+                self.store().try_write(batch).await?;
             }
         }
         let wanted: BTreeSet<WatchSource> = watches::sources(self.store()).await?.into_iter().collect();
@@ -221,7 +221,7 @@ impl Watcher {
     async fn say(&self, mut batch: Batch, watch: &WatchRow, text: String) -> Result<(), StoreError> {
         let message = Message::from(text);
         outbox::say(self.store(), &mut batch, &watch.conversation_id, &outbox::anybody(), &message);
-        unless_stale(self.store().write(batch).await.map(|_| true)).map(|_| ())
+        self.store().try_write(batch).await.map(drop)
     }
 
     /// The active watches on a source of an account whose people have that account, and the account; none if there are none, or
