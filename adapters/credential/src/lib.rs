@@ -1,5 +1,7 @@
-//! What a client logs in with: a password, or access tokens, which end after an hour. Where tokens come from is none of a
-//! client's business: it asks for one before it logs in, and for another one if the server refuses it.
+//! What the clients of mail, calendars and contacts share: what they log in with, and the kinds of their errors.
+//!
+//! A client logs in with a password, or with access tokens, which end after an hour. Where tokens come from is none of its
+//! business: it asks for one before it logs in, and for another one if the server refuses it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +21,38 @@ pub enum NoToken {
     /// The provider, or whoever keeps the tokens, gave none now.
     #[error("no access token: {0}")]
     Unreachable(String),
+}
+
+/// What kind of error it is, which decides whether a retry makes sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The server rejected the name, the password or the token, or there is no token.
+    Auth,
+    /// The request itself is invalid.
+    Params,
+    /// The server can't be reached or trusted, or the connection was lost.
+    Network,
+    /// Not now; it may work later.
+    RateLimit,
+    /// Logged in, but not allowed to do that.
+    Permission,
+    /// It doesn't exist.
+    NotFound,
+    /// The server refuses this recipient of a mail for good.
+    Recipient,
+    /// No response in time.
+    Timeout,
+    /// The server failed, or its response is invalid.
+    Tool,
+}
+
+impl From<&NoToken> for ErrorKind {
+    fn from(error: &NoToken) -> Self {
+        match error {
+            NoToken::Ended => Self::Auth,
+            NoToken::Unreachable(_) => Self::Network,
+        }
+    }
 }
 
 /// What a client logs in with. `Debug` hides it.

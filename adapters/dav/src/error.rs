@@ -2,31 +2,10 @@
 
 use std::time::Duration;
 
-use adjutant_credential::NoToken;
+use adjutant_credential::{ErrorKind, NoToken};
 
 /// The longest message, in characters.
 const MAX_LENGTH: usize = 300;
-
-/// What kind of error it is, which decides whether a retry makes sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The server rejected the name, the password or the token, or there is no token.
-    Auth,
-    /// The request itself is invalid.
-    Params,
-    /// The server can't be reached, or the connection was lost.
-    Network,
-    /// Too many requests; see [`DavError::retry_after`].
-    RateLimit,
-    /// Logged in, but not allowed to do that.
-    Permission,
-    /// It doesn't exist.
-    NotFound,
-    /// No answer in time.
-    Timeout,
-    /// The server failed, or its answer is invalid.
-    Tool,
-}
 
 /// An error: its kind and one line of text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,11 +38,7 @@ impl DavError {
 
 impl From<NoToken> for DavError {
     fn from(error: NoToken) -> Self {
-        let kind = match error {
-            NoToken::Ended => ErrorKind::Auth,
-            NoToken::Unreachable(_) => ErrorKind::Network,
-        };
-        Self::new(kind, error.to_string())
+        Self::new((&error).into(), error.to_string())
     }
 }
 

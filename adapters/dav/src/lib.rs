@@ -17,7 +17,8 @@ mod ical;
 mod protocol;
 mod vcard;
 
-pub use error::{DavError, ErrorKind};
+pub use adjutant_credential::ErrorKind;
+pub use error::DavError;
 pub use ical::{
     Attendee, CalendarEvent, CustomZone, Effort, EventStatus, EventTime, Expansion, Occurrence,
     RecurrenceRule, ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,

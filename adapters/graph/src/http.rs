@@ -193,17 +193,9 @@ impl From<GraphError> for DavError {
 
 impl From<GraphError> for MailError {
     fn from(error: GraphError) -> Self {
-        use adjutant_mail::ErrorKind as Kind;
-        let kind = match error.error.kind {
-            _ if error.code == "ErrorInvalidRecipients" => Kind::Recipient,
-            ErrorKind::Auth => Kind::Auth,
-            ErrorKind::Params => Kind::Params,
-            ErrorKind::Network => Kind::Network,
-            ErrorKind::RateLimit => Kind::RateLimit,
-            ErrorKind::Permission => Kind::Permission,
-            ErrorKind::NotFound => Kind::NotFound,
-            ErrorKind::Timeout => Kind::Timeout,
-            ErrorKind::Tool => Kind::Tool,
+        let kind = match error.code.as_str() {
+            "ErrorInvalidRecipients" => ErrorKind::Recipient,
+            _ => error.error.kind,
         };
         let (message, may_have_happened) = (error.error.message, error.error.may_have_happened);
         Self { kind, message, may_have_happened }

@@ -23,7 +23,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use adjutant_credential::{Credential, NoToken};
+use adjutant_credential::Credential;
+
+pub use adjutant_credential::ErrorKind;
 
 pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
@@ -72,13 +74,8 @@ pub struct Server {
 impl Server {
     /// What to log in with; another token than `refused`.
     pub(crate) async fn secret(&self, refused: Option<&str>) -> Result<String, MailError> {
-        self.credential.secret(refused).await.map_err(|error| {
-            let kind = match error {
-                NoToken::Ended => ErrorKind::Auth,
-                NoToken::Unreachable(_) => ErrorKind::Network,
-            };
-            MailError::new(kind, error.to_string())
-        })
+        let token = self.credential.secret(refused).await;
+        token.map_err(|error| MailError::new((&error).into(), error.to_string()))
     }
 
     /// The error of a login that the server has refused. Servers speak of passwords even if it was a token.
@@ -94,29 +91,6 @@ impl Server {
     pub(crate) fn is_worth_renewing(&self, error: &MailError) -> bool {
         error.kind == ErrorKind::Auth && self.credential.is_renewable()
     }
-}
-
-/// What kind of error it is, which decides whether a retry makes sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The server rejected the name, the password or the token, or there is no token.
-    Auth,
-    /// The request itself is invalid.
-    Params,
-    /// The server can't be reached or trusted, or the connection was lost.
-    Network,
-    /// Not now; it may work later.
-    RateLimit,
-    /// The server doesn't allow it.
-    Permission,
-    /// The message or folder doesn't exist.
-    NotFound,
-    /// The server refuses this recipient for good.
-    Recipient,
-    /// No response in time.
-    Timeout,
-    /// Any other failure or refusal by the server.
-    Tool,
 }
 
 /// An error: its kind and one line of text.

@@ -333,53 +333,36 @@ pub enum PageAction {
 }
 
 impl PageAction {
-    /// All of them.
-    pub const ALL: [Self; 20] = [
-        Self::AddTask,
-        Self::EditTask,
-        Self::CompleteTask,
-        Self::ReopenTask,
-        Self::DeleteTask,
-        Self::PauseSchedule,
-        Self::ResumeSchedule,
-        Self::DeleteSchedule,
-        Self::EditMemory,
-        Self::DeleteMemory,
-        Self::DeletePlan,
-        Self::CancelPlan,
-        Self::Retry,
-        Self::Approve,
-        Self::EditRoom,
-        Self::EndRule,
-        Self::PauseWatch,
-        Self::ResumeWatch,
-        Self::StopWatch,
-        Self::WatchMail,
+    /// Their names in forms.
+    const NAMES: [(Self, &str); 20] = [
+        (Self::AddTask, "add-task"),
+        (Self::EditTask, "edit-task"),
+        (Self::CompleteTask, "done"),
+        (Self::ReopenTask, "reopen"),
+        (Self::DeleteTask, "task"),
+        (Self::PauseSchedule, "pause-schedule"),
+        (Self::ResumeSchedule, "resume-schedule"),
+        (Self::DeleteSchedule, "schedule"),
+        (Self::EditMemory, "edit-memory"),
+        (Self::DeleteMemory, "memory"),
+        (Self::DeletePlan, "plan"),
+        (Self::CancelPlan, "cancel-plan"),
+        (Self::Retry, "retry"),
+        (Self::Approve, "approve"),
+        (Self::EditRoom, "edit-room"),
+        (Self::EndRule, "rule"),
+        (Self::PauseWatch, "pause-watch"),
+        (Self::ResumeWatch, "resume-watch"),
+        (Self::StopWatch, "stop-watch"),
+        (Self::WatchMail, "watch-mail"),
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AddTask => "add-task",
-            Self::EditTask => "edit-task",
-            Self::CompleteTask => "done",
-            Self::ReopenTask => "reopen",
-            Self::DeleteTask => "task",
-            Self::PauseSchedule => "pause-schedule",
-            Self::ResumeSchedule => "resume-schedule",
-            Self::DeleteSchedule => "schedule",
-            Self::EditMemory => "edit-memory",
-            Self::DeleteMemory => "memory",
-            Self::DeletePlan => "plan",
-            Self::CancelPlan => "cancel-plan",
-            Self::Retry => "retry",
-            Self::Approve => "approve",
-            Self::EditRoom => "edit-room",
-            Self::EndRule => "rule",
-            Self::PauseWatch => "pause-watch",
-            Self::ResumeWatch => "resume-watch",
-            Self::StopWatch => "stop-watch",
-            Self::WatchMail => "watch-mail",
-        }
+        Self::NAMES.iter().find(|(act, _)| *act == self).map_or("", |(_, name)| name)
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, other)| *other == name).map(|(act, _)| *act)
     }
 
     /// What its button says.

@@ -168,35 +168,22 @@ pub struct ModelResponse {
     pub model: String,
 }
 
-/// Why a model gave no usable answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelErrorKind {
-    /// The key is missing, wrong or expired.
-    Auth,
-    /// Too many requests, or no credit left for now.
-    RateLimit,
-    /// No connection, a cut stream, a 5xx.
-    Network,
-    /// No answer in time.
-    Timeout,
-    /// The provider refused the request itself (400, 404, 422).
-    Refused,
-    /// An answer without text and calls, or one that makes no sense.
-    Nonsense,
-    NoModel,
-}
-
-impl ModelErrorKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::RateLimit => "rate_limit",
-            Self::Network => "network",
-            Self::Timeout => "timeout",
-            Self::Refused => "refused",
-            Self::Nonsense => "nonsense",
-            Self::NoModel => "no_model",
-        }
+adjutant_types::words! {
+    /// Why a model gave no usable answer.
+    ModelErrorKind {
+        /// The key is missing, wrong or expired.
+        Auth = "auth",
+        /// Too many requests, or no credit left for now.
+        RateLimit = "rate_limit",
+        /// No connection, a cut stream, a 5xx.
+        Network = "network",
+        /// No answer in time.
+        Timeout = "timeout",
+        /// The provider refused the request itself (400, 404, 422).
+        Refused = "refused",
+        /// An answer without text and calls, or one that makes no sense.
+        Nonsense = "nonsense",
+        NoModel = "no_model",
     }
 }
 

@@ -26,7 +26,7 @@ use adjutant_l10n as l10n;
 use adjutant_store::StoreError;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::has_hidden;
-use adjutant_types::{ErrorText, FromConfig, ours};
+use adjutant_types::{ErrorText, FromConfig, ours, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,62 +45,43 @@ pub fn by_itself(skill: &str) -> ErrorText {
     ours!(l10n::skills::is_workflow, FromConfig(skill))
 }
 
-/// Why a skill call failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
-    /// The service rejects our credential.
-    Auth,
-    Params,
-    /// The service was not reached, or it failed.
-    Network,
-    /// The service asks us to wait.
-    RateLimit,
-    /// The service or we don't allow it.
-    Permission,
-    /// What the call is about does not exist.
-    NotFound,
-    /// The mail server refuses a recipient for good.
-    Recipient,
-    /// No answer in time.
-    Timeout,
-    /// The skill has failed too often recently.
-    CircuitOpen,
-    /// A limit is used up.
-    Budget,
-    /// A person said no.
-    Rejected,
-    /// The person has written again, and that goes first.
-    Overtaken,
-    /// The model gave no usable answer.
-    Model,
-    /// The skill itself failed.
-    Tool,
+words! {
+    /// Why a skill call failed.
+    ErrorKind {
+        /// The service rejects our credential.
+        Auth = "auth",
+        Params = "params",
+        /// The service was not reached, or it failed.
+        Network = "network",
+        /// The service asks us to wait.
+        RateLimit = "rate_limit",
+        /// The service or we don't allow it.
+        Permission = "permission",
+        /// What the call is about does not exist.
+        NotFound = "not_found",
+        /// The mail server refuses a recipient for good.
+        Recipient = "recipient",
+        /// No answer in time.
+        Timeout = "timeout",
+        /// The skill has failed too often recently.
+        CircuitOpen = "circuit_open",
+        /// A limit is used up.
+        Budget = "budget",
+        /// A person said no.
+        Rejected = "rejected",
+        /// The person has written again, and that goes first.
+        Overtaken = "overtaken",
+        /// The model gave no usable answer.
+        Model = "model",
+        /// The skill itself failed.
+        Tool = "tool",
+    }
 }
 
 impl ErrorKind {
     /// Whether neither another attempt nor other arguments help.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Overtaken | Self::Budget)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Params => "params",
-            Self::Network => "network",
-            Self::RateLimit => "rate_limit",
-            Self::Permission => "permission",
-            Self::NotFound => "not_found",
-            Self::Recipient => "recipient",
-            Self::Timeout => "timeout",
-            Self::CircuitOpen => "circuit_open",
-            Self::Budget => "budget",
-            Self::Rejected => "rejected",
-            Self::Overtaken => "overtaken",
-            Self::Model => "model",
-            Self::Tool => "tool",
-        }
     }
 }
 
@@ -211,33 +192,5 @@ impl Output {
     #[must_use]
     fn undone_by(self, steps: Option<Value>) -> Self {
         Self { undo: steps, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_and_text_use_the_same_words() {
-        use ErrorKind::*;
-        for kind in [
-            Auth,
-            Params,
-            Network,
-            RateLimit,
-            Permission,
-            NotFound,
-            Recipient,
-            Timeout,
-            CircuitOpen,
-            Budget,
-            Rejected,
-            Overtaken,
-            Model,
-            Tool,
-        ] {
-            assert_eq!(serde_json::to_value(kind).unwrap(), Value::from(kind.as_str()));
-        }
     }
 }

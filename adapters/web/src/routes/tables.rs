@@ -102,9 +102,7 @@ pub(super) async fn sent(State(site): Shared, Path(file): Path<String>, headers:
 
 pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
     let (signed_in, fields) = site.form(&headers, body).await?;
-    let name = fields.get("act").unwrap_or_default();
-    let act = PageAction::ALL.into_iter().find(|act| act.name() == name);
-    let act = act.ok_or_else(|| missing(&signed_in))?;
+    let act = fields.get("act").and_then(PageAction::named).ok_or_else(|| missing(&signed_in))?;
     let texts: Vec<&str> = fields.all().filter(|(name, _)| *name == "text").map(|(_, text)| text).collect();
     match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {
         true => {

@@ -100,26 +100,26 @@ impl Services {
     }
 }
 
-/// The kind of an adapter's error, whose variants have the same names as ours.
-macro_rules! error_kind {
-    ($adapter:ident, $kind:expr $(, $more:ident)*) => {
-        match $kind {
-            $adapter::ErrorKind::Auth => ErrorKind::Auth,
-            $adapter::ErrorKind::Params => ErrorKind::Params,
-            $adapter::ErrorKind::Network => ErrorKind::Network,
-            $adapter::ErrorKind::RateLimit => ErrorKind::RateLimit,
-            $adapter::ErrorKind::Permission => ErrorKind::Permission,
-            $adapter::ErrorKind::NotFound => ErrorKind::NotFound,
-            $adapter::ErrorKind::Timeout => ErrorKind::Timeout,
-            $adapter::ErrorKind::Tool => ErrorKind::Tool,
-            $($adapter::ErrorKind::$more => ErrorKind::$more,)*
+impl From<adjutant_credential::ErrorKind> for ErrorKind {
+    fn from(kind: adjutant_credential::ErrorKind) -> Self {
+        use adjutant_credential::ErrorKind as Client;
+        match kind {
+            Client::Auth => Self::Auth,
+            Client::Params => Self::Params,
+            Client::Network => Self::Network,
+            Client::RateLimit => Self::RateLimit,
+            Client::Permission => Self::Permission,
+            Client::NotFound => Self::NotFound,
+            Client::Recipient => Self::Recipient,
+            Client::Timeout => Self::Timeout,
+            Client::Tool => Self::Tool,
         }
-    };
+    }
 }
 
 impl From<adjutant_mail::MailError> for SkillError {
     fn from(error: adjutant_mail::MailError) -> Self {
-        let kind = error_kind!(adjutant_mail, error.kind, Recipient);
+        let kind = ErrorKind::from(error.kind);
         let message = match kind {
             ErrorKind::Auth => ours!(l10n::email::rejected_login, error.message),
             _ => error.message.into(),
@@ -130,7 +130,7 @@ impl From<adjutant_mail::MailError> for SkillError {
 
 impl From<adjutant_dav::DavError> for SkillError {
     fn from(error: adjutant_dav::DavError) -> Self {
-        let kind = error_kind!(adjutant_dav, error.kind);
+        let kind = ErrorKind::from(error.kind);
         let message = match kind {
             ErrorKind::Auth => ours!(l10n::accounts::rejected_login, error.message),
             _ => error.message.into(),
