@@ -78,13 +78,10 @@ pub enum StartError {
     Config(#[from] ConfigError),
     #[error("{}", lines(.0))]
     Skills(Vec<Problem>),
-    /// The model can't be set up.
     #[error("[model]: {0}")]
     Model(#[from] ModelError),
-    /// The store can't be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A channel can't be set up.
     #[error("[channels.{name}]: {why}")]
     Channel {
         name: String,

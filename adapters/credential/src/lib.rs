@@ -73,7 +73,6 @@ impl Credential {
     }
 
     /// Whether another attempt makes sense after the server has refused it.
-    #[must_use]
     pub fn is_renewable(&self) -> bool {
         matches!(self, Self::Bearer(_))
     }

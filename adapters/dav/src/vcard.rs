@@ -46,14 +46,12 @@ impl Card {
     }
 
     /// The vCard text. Lines that were not changed are as they were read.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.card.write(&mut text);
         text
     }
 
-    #[must_use]
     pub fn contact(&self) -> Contact {
         let first = |name: &str, separator: char| {
             let value = self.card.get(name).map(|property| property.value).unwrap_or_default();

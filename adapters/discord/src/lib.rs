@@ -44,7 +44,6 @@ pub struct Settings {
 /// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
-    /// `api_url` is not an http or https address.
     #[error("channels.{0}.api_url is not a web address; write \"https://discord.com\"")]
     ApiUrl(String),
     /// The HTTP client can't be made, for this reason.

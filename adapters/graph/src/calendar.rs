@@ -33,7 +33,6 @@ pub struct GraphCalendar {
 
 impl GraphCalendar {
     /// A client; no request is sent yet.
-    #[must_use]
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone() }
     }

@@ -27,7 +27,6 @@ pub struct GraphContacts {
 
 impl GraphContacts {
     /// A client; no request is sent yet.
-    #[must_use]
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone() }
     }

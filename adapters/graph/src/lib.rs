@@ -32,7 +32,6 @@ pub struct GraphAccount {
 impl GraphAccount {
     /// An account at an address such as `https://graph.microsoft.com/v1.0`. A request may take as long as the timeout, from
     /// connecting to the last byte. No request is sent yet.
-    #[must_use]
     pub fn new(api_url: &str, token: TokenSource, timeout: Duration) -> Self {
         Self { http: http::Http::new(api_url, token, timeout) }
     }

@@ -67,7 +67,6 @@ type Cached = (Instant, Arc<Folders>);
 
 impl GraphMail {
     /// A client; no request is sent yet.
-    #[must_use]
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone(), folders: Arc::default() }
     }

@@ -42,7 +42,6 @@ impl FromStr for Address {
 impl Address {
     /// Whether it means just what it seems to: nothing in it makes a server pass the mail on to somebody else, and no
     /// letter passes for another.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         let Some((local, domain)) = self.address.split_once('@') else { return false };
         let is_atom = |atom: &str| {
@@ -55,7 +54,6 @@ impl Address {
 }
 
 /// Whether a mail to this address goes to somebody in one of these domains, and nowhere else.
-#[must_use]
 pub fn is_inside(address: &Address, domains: &[String]) -> bool {
     let Some((_, domain)) = address.address.rsplit_once('@') else { return false };
     let Ok(domain) = idna::domain_to_ascii(domain) else { return false };

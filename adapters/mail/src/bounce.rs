@@ -37,7 +37,6 @@ const MAX_DIAGNOSTIC: usize = 300;
 
 impl Bounce {
     /// Parses a message; `None` if it is no notification of a failure.
-    #[must_use]
     pub fn parse(bytes: &[u8], id: String, uid: u32) -> Option<Self> {
         parsed(bytes, |whole| Self::of(whole, id, uid)).flatten()
     }

@@ -227,7 +227,6 @@ fn media_type(text: &str) -> Result<ContentType, MailError> {
 }
 
 /// A Message-ID with its brackets; `None` if it is invalid.
-#[must_use]
 pub fn message_id(text: &str) -> Option<String> {
     let bare = text.trim().trim_start_matches('<').trim_end_matches('>');
     let is_sound = bare.contains('@')

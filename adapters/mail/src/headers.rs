@@ -26,7 +26,6 @@ pub struct Headline {
 impl Headline {
     /// What the header of a message says. Only results of the `authority` count: a server's id or its domain; empty: results
     /// without an id, as Microsoft writes them.
-    #[must_use]
     pub fn parse(header: &[u8], message: &Message, authority: &str) -> Self {
         let head = MessageParser::default().parse_headers(header);
         let fields: Vec<(&str, &str)> = head.iter().flat_map(|head| head.headers_raw()).collect();

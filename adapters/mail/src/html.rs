@@ -35,7 +35,6 @@ pub(crate) const HIDDEN: &str = "\n[Hidden text was left out.]";
 /// The text of a page with its links as notes below, and whether it was truncated. What an element's own style or `hidden`
 /// hides is left out, with a note. Scripts, styles, comments and templates are left out without one. Links show their host,
 /// and descriptions of images are marked.
-#[must_use]
 pub fn readable(page: &str) -> (String, bool) {
     let whole = page.len();
     let page = bounded(page);

@@ -111,7 +111,6 @@ use run;
 
 impl Imap {
     /// A client that is not connected yet.
-    #[must_use]
     pub fn new(server: Server) -> Self {
         Self { server, session: Mutex::new(None) }
     }

@@ -74,7 +74,6 @@ pub struct Message {
 
 impl Message {
     /// Parses a message, or only its beginning; broken ones as far as possible.
-    #[must_use]
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let (closed, is_cut) = closed(bytes);
         parsed(&closed, |whole| Self::of(whole, is_cut)).unwrap_or_default()
@@ -115,25 +114,21 @@ impl Message {
     }
 
     /// Reads a message from a file, if it is one; the ids that a mailbox gives are empty.
-    #[must_use]
     pub fn of_file(bytes: &[u8]) -> Option<Self> {
         Some(Self::parse(bytes)).filter(|message| *message != Self::default())
     }
 
     /// An attachment of a message in a file, by its number from 1 in [`Message::attachments`].
-    #[must_use]
     pub fn attachment_of_file(bytes: &[u8], number: usize) -> Option<(AttachmentInfo, Vec<u8>)> {
         if number > MAX_ITEMS { None } else { attachment(bytes, number) }
     }
 
     /// Its Message-ID, which stays when it is moved; our id for it if it has none.
-    #[must_use]
     pub fn lasting_id(&self) -> &str {
         self.message_id.as_deref().unwrap_or(&self.id)
     }
 
     /// Where replies go if not to the sender: each address, or none if they are the sender's.
-    #[must_use]
     pub fn reply_elsewhere(&self) -> &[Address] {
         let is_sender =
             |to: &Address| self.from.iter().any(|from| from.address.eq_ignore_ascii_case(&to.address));
@@ -141,7 +136,6 @@ impl Message {
     }
 
     /// The beginning of the text, in one line.
-    #[must_use]
     pub fn snippet(&self) -> String {
         line(&self.text).chars().take(MAX_SNIPPET).collect()
     }

@@ -130,7 +130,6 @@ impl<'a> Part<'a> {
 }
 
 /// What a text in this charset says, if it's a known one.
-#[must_use]
 pub fn decoded(bytes: &[u8], charset: &str) -> Option<String> {
     Some(charset_decoder(charset.as_bytes())?(bytes))
 }

@@ -23,7 +23,6 @@ pub struct Reply {
 impl Message {
     /// A reply to this message, with `all` to everybody. Our own addresses are left out; a reply to our own message
     /// goes to its recipients.
-    #[must_use]
     pub fn reply(&self, ours: &[&str], all: bool) -> Reply {
         let is_ours = |address: &Address| ours.iter().any(|own| own.eq_ignore_ascii_case(&address.address));
         let sender = if self.reply_to.is_empty() { self.from.clone() } else { self.reply_to.clone() };
@@ -74,7 +73,6 @@ impl Message {
 
 /// A text without the quote at its end, and how many quoted lines that has. The line above the quote stays, and so do
 /// notes and links below it.
-#[must_use]
 pub fn unquoted(text: &str) -> (String, usize) {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let after_last = |lines: &[&str], is_skipped: fn(&str) -> bool| {

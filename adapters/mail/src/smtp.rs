@@ -33,7 +33,6 @@ pub struct Smtp {
 
 impl Smtp {
     /// A client that is not connected yet.
-    #[must_use]
     pub fn new(server: Server) -> Self {
         Self { server }
     }

@@ -62,16 +62,13 @@ pub struct Settings {
 /// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
-    /// `api_url` is not an http or https address.
     #[error("channels.{0}.api_url is not a web address; write \"https://slack.com/api\"")]
     ApiUrl(String),
-    /// The bot's token is invalid.
     #[error(
         "channels.{0}.bot_token is not a bot's token. A bot's token begins with xoxb- and is on the app's page at \
          api.slack.com/apps, under “OAuth & Permissions”."
     )]
     BotToken(String),
-    /// The app's token is invalid.
     #[error(
         "channels.{0}.app_token is not an app's token. Create one on the app's page at api.slack.com/apps, under \
          “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-."

@@ -53,7 +53,6 @@ pub struct Settings {
 /// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// `api_url` is not an http or https address.
     #[error("channels.{0}.api_url is not a web address; write \"https://api.telegram.org\"")]
     ApiUrl(String),
     /// The token is empty or has invalid characters.

@@ -50,7 +50,6 @@ pub enum StoreError {
     /// The state that this write is based on has changed: the lease is lost, or another process was first.
     #[error("the store changed meanwhile: {0}")]
     Stale(Stale),
-    /// The database is newer than this program.
     #[error(
         "the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it"
     )]
@@ -69,7 +68,6 @@ pub enum StoreError {
         /// The store's location, without its password.
         url: String,
     },
-    /// The database can't be opened.
     #[error(
         "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
     )]
@@ -79,7 +77,6 @@ pub enum StoreError {
         /// The error of the database or the system.
         reason: String,
     },
-    /// The store can't be copied.
     #[error("the store can't be copied to {to}: {reason}")]
     Backup {
         /// The location of the copy.
@@ -87,10 +84,8 @@ pub enum StoreError {
         /// The error of the database or the system.
         reason: String,
     },
-    /// The database refused or failed.
     #[error("the store failed: {0}")]
     Database(#[from] sqlx::Error),
-    /// A row's content is invalid.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
     /// The store was closed while a write waited.

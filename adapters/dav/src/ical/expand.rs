@@ -22,7 +22,6 @@ pub struct Effort {
 
 impl Effort {
     /// What one series alone may take for so many instances.
-    #[must_use]
     pub fn of(instances: usize) -> Self {
         Self { instances, steps: MAX_STEPS }
     }

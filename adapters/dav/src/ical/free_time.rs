@@ -28,7 +28,6 @@ pub struct WorkingHours {
 const MAX_RANGE_DAYS: i64 = 366;
 
 /// The busy ranges that overlap a wanted one. Ranges that only touch don't.
-#[must_use]
 pub fn conflicts(busy: &[TimeRange], wanted: TimeRange) -> Vec<TimeRange> {
     busy.iter().copied().filter(|span| span.from < wanted.to && wanted.from < span.to).collect()
 }

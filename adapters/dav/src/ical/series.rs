@@ -60,7 +60,6 @@ impl Series {
     }
 
     /// The iCalendar text. Lines that were not changed are as they were read.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.calendar.write(&mut text);
@@ -68,7 +67,6 @@ impl Series {
     }
 
     /// The UID, which all its instances share.
-    #[must_use]
     pub fn uid(&self) -> String {
         self.vevents().next().map(|vevent| vevent.text("UID")).unwrap_or_default()
     }

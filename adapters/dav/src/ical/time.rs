@@ -30,7 +30,6 @@ pub(crate) struct Length {
 
 impl EventTime {
     /// The time in UTC; times without a zone are in `home`. A whole day begins at midnight.
-    #[must_use]
     pub fn instant(&self, home: Tz) -> DateTime<Utc> {
         match self {
             Self::Day(_) | Self::Floating(_) => Zone::Named(home).instant(self.local()),
@@ -39,7 +38,6 @@ impl EventTime {
     }
 
     /// The local time; midnight for a whole day.
-    #[must_use]
     pub fn local(&self) -> NaiveDateTime {
         match self {
             Self::Day(day) => day.and_time(NaiveTime::MIN),

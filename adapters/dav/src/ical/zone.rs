@@ -35,7 +35,6 @@ impl Zone {
     pub const UTC: Self = Self::Named(Tz::UTC);
 
     /// The name, as in `TZID`.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Named(zone) => zone.name(),
@@ -74,7 +73,6 @@ impl Zone {
 
     /// The UTC time of a local time. An ambiguous one is the earlier; a skipped one uses the offset before the
     /// change, so half past two is half past three (RFC 5545 §3.3.5).
-    #[must_use]
     pub fn instant(&self, local: NaiveDateTime) -> DateTime<Utc> {
         let minus = |offset: TimeDelta| local.checked_sub_signed(offset).unwrap_or(local);
         let (before, after) = self.around(local);
@@ -86,7 +84,6 @@ impl Zone {
         (if is_late { late } else { early }).and_utc()
     }
 
-    #[must_use]
     pub fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         let utc = at.naive_utc();
         utc.checked_add_signed(self.offset(utc)).unwrap_or(utc)

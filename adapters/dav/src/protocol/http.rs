@@ -68,7 +68,6 @@ impl Quirks {
     // copies: we keep none.
     // https://developers.google.com/workspace/calendar/caldav/v2/guide
     // https://developers.google.com/people/carddav
-    #[must_use]
     pub fn google() -> Self {
         Self { has_if_none_match: false, ..Self::default() }
     }

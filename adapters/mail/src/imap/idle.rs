@@ -49,7 +49,6 @@ pub struct MailNews {
 
 impl Imap {
     /// A watch on a folder, by its name or purpose. It isn't connected yet.
-    #[must_use]
     pub fn watch(&self, folder: &str) -> MailboxWatch {
         MailboxWatch { imap: Self::new(self.server.clone()), folder: folder.to_owned() }
     }

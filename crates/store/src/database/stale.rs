@@ -11,7 +11,6 @@ pub enum Stale {
     /// Something in the lane goes before this message.
     #[error("other messages or turns wait in this lane")]
     LaneBusy,
-    /// Another process is delivering this message.
     #[error("another process delivers this message")]
     DeliveredElsewhere,
     #[error("the message was journalled before")]
@@ -34,10 +33,8 @@ pub enum Stale {
     /// The question was answered or has expired.
     #[error("the question is closed already")]
     QuestionClosed,
-    /// The day's budget for everyone doesn't cover the call.
     #[error("today's budget doesn't cover this call")]
     EveryonesBudget,
-    /// The person's budget for the day doesn't cover the call.
     #[error("the person's budget for today doesn't cover this call")]
     PersonsBudget,
     /// This announcement was made before.
@@ -46,17 +43,14 @@ pub enum Stale {
     /// Another summary of the conversation was written first.
     #[error("the summary changed")]
     SummaryChanged,
-    /// Another process created the account first.
     #[error("the account exists already")]
     AccountExists,
-    /// Someone else used the code first.
     #[error("the code was used already")]
     CodeUsed,
     #[error("the person is gone")]
     PersonGone,
     #[error("there is no such invitation")]
     NoSuchInvitation,
-    /// The account wasn't allowed anyway.
     #[error("this account isn't on the list")]
     NotAllowed,
     /// The task is done or deleted.
@@ -85,7 +79,6 @@ pub enum Stale {
     ObjectChanged,
     #[error("the account at a provider is gone")]
     AccountGone,
-    /// The person has another account with this label.
     #[error("another account has this label")]
     LabelTaken,
     /// Another instance has renewed or replaced the secret.
