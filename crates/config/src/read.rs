@@ -78,7 +78,6 @@ impl<'r> Section<'r> {
         self.table.is_some()
     }
 
-    /// Whether the table has this key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entry(key).is_some()
     }

@@ -44,7 +44,6 @@ pub trait Model: Send + Sync {
         None
     }
 
-    /// Whether it looks at pictures.
     fn takes_pictures(&self) -> bool {
         false
     }

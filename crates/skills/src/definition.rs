@@ -234,7 +234,6 @@ impl Skill {
         }
     }
 
-    /// Whether it has an argument of this name.
     pub fn has_argument(&self, name: &str) -> bool {
         self.arguments.iter().any(|argument| argument.name == name)
     }

@@ -57,7 +57,6 @@ words! {
 }
 
 impl ExecutionStatus {
-    /// Whether it is over.
     pub fn has_ended(self) -> bool {
         !matches!(self, Self::Pending | Self::Running | Self::Waiting)
     }

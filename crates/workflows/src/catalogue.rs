@@ -200,7 +200,6 @@ fn stand_in(files: &mut Vec<File>, problems: &[Problem], good: &BTreeMap<String,
     names
 }
 
-/// Whether a file has the extension of a workflow.
 pub fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     matches!(ending, Some("yaml" | "yml" | "toml"))

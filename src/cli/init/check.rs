@@ -75,7 +75,6 @@ pub(super) fn shown(findings: &[Finding]) -> String {
     text
 }
 
-/// Whether there is a problem.
 pub(super) fn has_problem(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.status == CheckStatus::Error)
 }

@@ -116,7 +116,6 @@ impl Draft {
         self.item(path).and_then(Item::as_str).unwrap_or_default().to_owned()
     }
 
-    /// Whether there is anything at a path.
     pub(in crate::cli) fn has(&self, path: &[&str]) -> bool {
         self.item(path).is_some()
     }

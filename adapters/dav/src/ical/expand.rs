@@ -316,7 +316,6 @@ impl RecurrenceRule {
         *candidates = kept;
     }
 
-    /// Whether the rule matches a day.
     fn matches(&self, day: NaiveDate) -> bool {
         let month = || (number(day.day()), i32::from(day.num_days_in_month()));
         let year = || (number(day.ordinal()), 365 + i32::from(day.leap_year()));

@@ -90,7 +90,6 @@ impl WorkerSet {
         self.notify_if_idle(&workers);
     }
 
-    /// Whether this worker is running.
     pub(super) fn is_running(&self, worker: &Worker) -> bool {
         self.workers().contains_key(worker)
     }

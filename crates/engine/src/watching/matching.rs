@@ -19,7 +19,6 @@ impl OwnAddresses {
     }
 }
 
-/// Whether a mail fits.
 pub fn fits(condition: &Condition, mail: &Message, head: &Headline, own: &OwnAddresses) -> bool {
     let is_to_own = mail.to.iter().chain(&mail.cc).any(|party| own.hold(party));
     suits(condition, (&mail.from, &mail.subject, &mail.text), own)

@@ -94,7 +94,6 @@ impl ConnectedAccount {
         self.is_refused.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is one of the configuration.
     pub fn is_configured(&self) -> bool {
         self.id.starts_with("config:")
     }
@@ -177,7 +176,6 @@ struct InUse {
 }
 
 impl InUse {
-    /// Whether they still are the row's.
     fn fits(&self, row: &AccountRow, version: i64) -> bool {
         let made = &self.row;
         self.version == version

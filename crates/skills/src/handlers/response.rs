@@ -122,7 +122,6 @@ pub(super) async fn receive(
     Ok(ResponseContent::File { media_type, bytes })
 }
 
-/// Whether a part of these bytes is this.
 pub(super) fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }

@@ -54,7 +54,6 @@ pub struct Emptied {
 }
 
 impl Emptied {
-    /// Whether nothing was emptied.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -30,7 +30,6 @@ impl Sharer {
         self.shares.contains(&format!(",{channel},"))
     }
 
-    /// Whether it receives this channel.
     pub fn receives(&self, channel: &str) -> bool {
         self.receives.contains(&format!(",{channel},"))
     }

@@ -149,7 +149,6 @@ pub fn set_timezone(batch: &mut Batch, person: &PersonId, zone: Option<&str>) {
     batch.must(Stale::PersonGone, SQL, [zone.into(), person.into()]);
 }
 
-/// Whether there is such a person.
 pub async fn exists(store: &Store, id: &PersonId) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await? > 0)
 }

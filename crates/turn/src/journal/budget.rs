@@ -212,7 +212,6 @@ impl Budget {
         self.take(&self.skill_calls, (limits.skill_calls_per_turn, allowed), Limit::SkillCalls)
     }
 
-    /// Whether a skill call was counted.
     pub fn has_skill_calls(&self) -> bool {
         self.skill_calls.load(Ordering::SeqCst) > 0
     }

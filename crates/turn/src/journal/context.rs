@@ -191,7 +191,6 @@ pub struct Question<'a> {
 }
 
 impl TurnContext {
-    /// Whether the turn belongs to an owner.
     pub async fn is_owners(&self) -> Result<bool, StoreError> {
         people::is_owner(&self.store, &self.turn.person.id, &self.turn.settings.owners).await
     }

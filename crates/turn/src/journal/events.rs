@@ -51,7 +51,6 @@ impl TurnEvents {
         }
     }
 
-    /// Whether every event has been handled.
     pub fn are_handled(&self) -> bool {
         *self.open.borrow() == 0
     }

@@ -125,7 +125,6 @@ impl BudgetLedger {
         (Allowance::of_all(limits), Allowance::of_day(limits))
     }
 
-    /// Whether there is a daily budget.
     pub fn has_budgets(&self) -> bool {
         let (all, person) = self.budgets();
         [all.max, person.max] != [Amount::default(); 2]

@@ -188,7 +188,6 @@ impl Action {
         self.targets.iter().filter(|target| matches!(target, Target::Thing(_))).count().max(1)
     }
 
-    /// Whether a wish for `wished` asks for this.
     pub fn is_asked_for_by(&self, wished: ActionKind) -> bool {
         wished.asks_for(self.kind)
     }

@@ -163,7 +163,6 @@ impl McpServers {
         }
     }
 
-    /// Whether there is a server of this name.
     pub fn has(&self, name: &str) -> bool {
         self.configs.contains_key(name)
     }
