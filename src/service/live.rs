@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use adjutant_config::reload::Reloadable;
 use adjutant_config::{ChannelConfig, Config, Endpoint, Settings};
 use adjutant_models::price::SharedPrice;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::models::{endpoints, price_of, unpriced};
@@ -71,28 +71,24 @@ impl LiveConfig {
                 price.set(price_of(endpoint));
             }
         }
-        *self.state() = State { is_rejected: false, need_restart: need_restart.clone() };
+        *self.state.lock() = State { is_rejected: false, need_restart: need_restart.clone() };
         need_restart
     }
 
     /// Notes that the file has errors; the last good one stays in use.
     pub fn reject(&self) {
-        self.state().is_rejected = true;
+        self.state.lock().is_rejected = true;
     }
 
     /// Notices for the operator: a rejected file, changes that need a restart, a failed backup.
     pub fn notes(&self) -> Vec<String> {
-        let state = self.state();
+        let state = self.state.lock();
         let rejected =
             state.is_rejected.then(|| "the configuration has errors, the last good one is in use".into());
         let is_changed = !state.need_restart.is_empty();
         let restart = is_changed.then(|| format!("restart to change {}", state.need_restart.join(", ")));
         let failed = self.backup_failed.load(Ordering::Relaxed).then(|| "the last backup failed".into());
         rejected.into_iter().chain(restart).chain(failed).collect()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 

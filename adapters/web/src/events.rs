@@ -157,11 +157,11 @@ impl Live {
                 continue;
             }
             was_idle = false;
-            let from = self.recent().to;
+            let from = self.recent.lock().to;
             match self.backend.changes(from, READ).await {
                 Ok(Some(changes)) if changes.is_empty() => {}
                 Ok(Some(changes)) => {
-                    self.recent().add(changes);
+                    self.recent.lock().add(changes);
                     self.tell();
                 }
                 Ok(None) => was_idle = true,
@@ -172,18 +172,14 @@ impl Live {
 
     async fn begin_anew(&self) -> bool {
         let Ok(latest) = self.backend.latest().await else { return false };
-        *self.recent() = Recent { from: latest, to: latest, events: VecDeque::new() };
+        *self.recent.lock() = Recent { from: latest, to: latest, events: VecDeque::new() };
         self.tell();
         true
     }
 
     fn tell(&self) {
-        let to = self.recent().to;
+        let to = self.recent.lock().to;
         self.place.send_replace(to);
-    }
-
-    fn recent(&self) -> parking_lot::MutexGuard<'_, Recent> {
-        self.recent.lock()
     }
 
     fn places(&self, session: &str) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
@@ -230,7 +226,7 @@ impl Live {
         }
         loop {
             place.borrow_and_update();
-            let recent = self.recent().after(at, &wanted.person);
+            let recent = self.recent.lock().after(at, &wanted.person);
             let next = match recent {
                 Some(next) => next,
                 None => match self.backend.changes(at, READ).await {
@@ -369,7 +365,7 @@ mod tests {
         assert_eq!(next(&mut late).await.as_deref(), Some("retry: 500\n\n"));
         assert_eq!(next(&mut late).await, Some(event(0, "<p>One, two</p>")));
         // The other one has read nothing but their own change, and then, as nobody's viewer, no draft.
-        live.recent().add(vec![Change { person: "q".into(), ..change(1) }]);
+        live.recent.lock().add(vec![Change { person: "q".into(), ..change(1) }]);
         live.tell();
         assert!(next(&mut others).await.unwrap().starts_with("id: 0-1\nevent: change\n"));
         live.drafts.show("u", "q", "<p>Secret</p>");
@@ -387,7 +383,7 @@ mod tests {
         let mut quick = quick.into_body().into_data_stream();
         let mut seen = 0;
         for seq in 1..=100 {
-            live.recent().add(vec![change(seq)]);
+            live.recent.lock().add(vec![change(seq)]);
             live.tell();
             while seen < seq {
                 let chunk = quick.next().await.unwrap().unwrap();
@@ -400,7 +396,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         drop(slow);
-        live.recent().add(vec![change(101)]);
+        live.recent.lock().add(vec![change(101)]);
         live.tell();
         assert!(quick.next().await.is_some_and(|chunk| chunk.is_ok()), "the quick one goes on");
     }

@@ -48,7 +48,7 @@ use adjutant_store::leases::Instance;
 use adjutant_store::sharing::{self, Sharer, WaitingLane};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::{ConversationId, TurnId};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -118,10 +118,6 @@ impl Cluster {
         Self { instance, health, peers, hears, hints, vacant, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Whether turns may run in other instances than their channel's receiver.
     pub fn is_on(&self) -> bool {
         !self.instance.shares().is_empty()
@@ -135,12 +131,12 @@ impl Cluster {
     /// Whether this instance, which runs so many turns, should start one more of a channel, or leave it to another one.
     pub fn has_room(&self, channel: &str, running: usize) -> bool {
         let (own, now) = (&self.instance.id, Instant::now());
-        !self.has_peers() || !self.state().balance.is_elsewhere(own, channel, running, now)
+        !self.has_peers() || !self.state.lock().balance.is_elsewhere(own, channel, running, now)
     }
 
     /// Tells the instance that should work in a lane, which waits.
     pub fn leave(&self, channel: &str, lane: WaitingLane) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let lightest = state.balance.lightest(channel, Instant::now());
         if let Some(to) = lightest.map(|(to, _)| to.clone()) {
             state.balance.count(&to, 1, 0);
@@ -150,7 +146,7 @@ impl Cluster {
 
     /// Tells the receiver of a channel that a turn of this instance has sent a message.
     pub fn tell_receiver(&self, channel: &str, conversation: &ConversationId) {
-        let receiver = self.state().balance.receiver(channel).cloned();
+        let receiver = self.state.lock().balance.receiver(channel).cloned();
         if let Some(receiver) = receiver {
             self.hints.answer(receiver, conversation.clone());
         }
@@ -169,7 +165,7 @@ impl Cluster {
     /// Notes what a turn of ours shows, for the receiver of its channel.
     pub fn note(&self, progress: Progress) {
         let turn = TurnId::from(progress.turn.as_str());
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if progress.step.is_none() {
             state.ours.remove(&turn);
             return;
@@ -186,7 +182,7 @@ impl Cluster {
 
     /// What is to be written now of what our turns show.
     fn to_write(&self, is_running: impl Fn(&TurnId) -> bool) -> Batch {
-        let (mut batch, mut state) = (Batch::new(), self.state());
+        let (mut batch, mut state) = (Batch::new(), self.state.lock());
         // This process may have become the receiver meanwhile.
         state.ours.retain(|turn, _| is_running(turn));
         for shown in state.ours.values_mut() {
@@ -201,7 +197,7 @@ impl Cluster {
 
     /// What other instances' turns show that is new; those that don't run any more have no step.
     fn news(&self, shown: Vec<Progress>) -> Vec<Progress> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let now: HashMap<TurnId, Progress> =
             shown.into_iter().map(|progress| (progress.turn.as_str().into(), progress)).collect();
         let ended = state.theirs.iter().filter(|(turn, _)| !now.contains_key(*turn));
@@ -214,7 +210,7 @@ impl Cluster {
 
     /// Notes how much runs and waits, and chooses from the waiting lanes those that this instance takes.
     fn choose(&self, peers: Vec<Sharer>, lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
-        let (own, now, mut state) = (&self.instance.id, Instant::now(), self.state());
+        let (own, now, mut state) = (&self.instance.id, Instant::now(), self.state.lock());
         let peer_count = state.balance.look(own, peers, now);
         if self.peers.swap(peer_count, Ordering::Relaxed) != peer_count {
             tracing::info!(others = peer_count, "instances that share turns with this one");
@@ -308,7 +304,7 @@ impl Maintenance {
             let Ok(message) = serde_json::from_str::<HintMessage>(&listener.next().await?) else { continue };
             let (lanes, answers) = (message.lanes.len(), message.answers.len());
             tracing::debug!("another instance tells of {lanes} waiting lanes and {answers} waiting answers");
-            cluster.state().balance.count(&message.from, 0, answers);
+            cluster.state.lock().balance.count(&message.from, 0, answers);
             for (channel, lane) in message.lanes {
                 if cluster.instance.shares().contains(&channel) {
                     self.lanes.wake_waiting(lane);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_types::{ConversationId, OutboxId, TurnId};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -43,20 +43,16 @@ pub struct WorkerSet {
 }
 
 impl WorkerSet {
-    fn workers(&self) -> MutexGuard<'_, HashMap<Worker, bool>> {
-        self.workers.lock()
-    }
-
     /// Whether the caller must start a worker; a running one checks for work again.
     pub(super) fn wake(&self, worker: Worker) -> bool {
-        let is_new = wake(&mut self.workers(), worker);
+        let is_new = wake(&mut self.workers.lock(), worker);
         self.woken.notify_waiters();
         is_new
     }
 
     /// Whether a worker that found nothing to do may stop.
     pub(super) fn may_stop(&self, worker: &Worker) -> bool {
-        let mut workers = self.workers();
+        let mut workers = self.workers.lock();
         match workers.get_mut(worker) {
             Some(woken) if *woken => {
                 *woken = false;
@@ -74,7 +70,7 @@ impl WorkerSet {
         loop {
             let mut woken = pin!(self.woken.notified());
             woken.as_mut().enable();
-            if self.workers().get_mut(worker).is_some_and(std::mem::take) {
+            if self.workers.lock().get_mut(worker).is_some_and(std::mem::take) {
                 return;
             }
             if timeout_at(until, woken).await.is_err() {
@@ -85,19 +81,19 @@ impl WorkerSet {
 
     /// Stops a worker, even if it was woken in the meantime.
     pub(super) fn stop(&self, worker: &Worker) {
-        let mut workers = self.workers();
+        let mut workers = self.workers.lock();
         workers.remove(worker);
         self.notify_if_idle(&workers);
     }
 
     pub(super) fn is_running(&self, worker: &Worker) -> bool {
-        self.workers().contains_key(worker)
+        self.workers.lock().contains_key(worker)
     }
 
     /// Stops one worker and wakes another in one step, so the set never looks idle. Returns whether the caller must
     /// start the other.
     pub(super) fn hand_over(&self, from: &Worker, to: Worker) -> bool {
-        let mut workers = self.workers();
+        let mut workers = self.workers.lock();
         workers.remove(from);
         self.woken.notify_waiters();
         wake(&mut workers, to)
@@ -111,7 +107,7 @@ impl WorkerSet {
 
     /// Whether no worker is running.
     pub fn are_idle(&self) -> bool {
-        self.workers().is_empty()
+        self.workers.lock().is_empty()
     }
 
     /// Waits until no worker is running.

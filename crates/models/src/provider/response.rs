@@ -7,7 +7,7 @@ use genai::chat::{
     ChatFrameSink, ContentPart, FrameCtx, RawFrameRef, StopReason, StreamEnd, ToolCall as LibCall,
     Usage as LibUsage,
 };
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::{ModelError, ModelErrorKind, ModelResponse, Request, ToolCall, Usage};
@@ -36,22 +36,18 @@ impl Frames {
 
     /// The cost of the call, as the provider reports it, in US dollars.
     pub(super) fn cost(&self) -> Option<f64> {
-        self.seen().cost
+        self.seen.lock().cost
     }
 
     /// How much the arguments of its calls are so far, in bytes.
     pub(super) fn written(&self) -> usize {
-        self.seen().calls.iter().map(|(_, call)| call.arguments.len()).sum()
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock()
+        self.seen.lock().calls.iter().map(|(_, call)| call.arguments.len()).sum()
     }
 }
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
-        let mut seen = self.seen();
+        let mut seen = self.seen.lock();
         if frame.data == "[DONE]" {
             seen.done = true;
             return;
@@ -103,7 +99,7 @@ pub(super) fn read(
     thought: bool,
     request: &Request,
 ) -> Result<ModelResponse, ModelError> {
-    let seen = frames.seen();
+    let seen = frames.seen.lock();
     // Some of the library's protocols report an end when the connection just closes.
     if end.captured_stop_reason.is_none() && !seen.done {
         return Err(unfinished());

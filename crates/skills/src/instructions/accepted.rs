@@ -11,7 +11,7 @@ use adjutant_store::pins::{self, PinRow};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromCall, FromConfig, PinKind, Risk, ours};
-use parking_lot::{RwLock, RwLockReadGuard};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Instructions {
             false => Vec::new(),
         };
         let key = |pin: &PinRow| (pin.owner.clone(), pin.item.clone(), pin.digest.clone());
-        if self.pins().iter().map(key).eq(digests.iter().cloned()) {
+        if self.pins.read().iter().map(key).eq(digests.iter().cloned()) {
             return Ok(false);
         }
         let rows = match digests.is_empty() {
@@ -90,7 +90,7 @@ impl Instructions {
 
     pub fn domain(&self) -> Option<Domain> {
         let (mut skills, mut names) = (Vec::new(), BTreeSet::new());
-        for pin in self.pins().iter() {
+        for pin in self.pins.read().iter() {
             let Ok(stored) = serde_json::from_str::<Kept>(&pin.definition) else { continue };
             let mut add = |skill: Skill| {
                 if names.insert(skill.name.clone()) {
@@ -147,17 +147,13 @@ impl Instructions {
 
     /// The permissions of the scripts of these instructions besides their own folders.
     fn permissions(&self, name: &str) -> Option<Permissions> {
-        let pins = self.pins();
+        let pins = self.pins.read();
         let pin = pins.iter().find(|pin| pin.owner == name)?;
         serde_json::from_str::<Kept>(&pin.definition).ok().map(|stored| stored.permissions)
     }
 
     fn digest(&self, name: &str) -> Option<String> {
-        self.pins().iter().find(|pin| pin.owner == name).map(|pin| pin.digest.clone())
-    }
-
-    fn pins(&self) -> RwLockReadGuard<'_, Vec<PinRow>> {
-        self.pins.read()
+        self.pins.read().iter().find(|pin| pin.owner == name).map(|pin| pin.digest.clone())
     }
 }
 

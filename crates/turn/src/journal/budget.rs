@@ -10,7 +10,7 @@ use std::time::Instant;
 pub use adjutant_config::Limits;
 use adjutant_store::spending::Amount;
 use adjutant_types::StopReason;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
@@ -247,7 +247,7 @@ impl Budget {
     pub fn before_model_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
         let smallest = Amount { tokens: 1, nano_usd: 1 };
-        let account = self.account();
+        let account = self.account.lock();
         let used = Account { used: account.used, granted: account.granted, ..Account::default() };
         drop(account);
         self.covered(&used, smallest).map_err(|refused| self.exceed(refused.limit))
@@ -255,7 +255,7 @@ impl Budget {
 
     /// Reserves an amount for a model call; with `beyond`, even over the limit. See [`Self::give_back`].
     pub fn reserve(&self, call: Amount, beyond: bool) -> Result<(), Refused> {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         if !beyond {
             self.covered(&account, call)?;
         }
@@ -265,13 +265,13 @@ impl Budget {
 
     /// Releases the reservation of a call that has ended.
     pub fn give_back(&self, call: Amount) {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         account.reserved = account.reserved.minus(call);
     }
 
     /// Counts what a model call used; `with_the_end` if it's stored only when the turn ends.
     pub fn spend(&self, used: Amount, with_the_end: bool) {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         account.used = account.used.plus(used);
         account.granted = account.granted.map(|granted| granted.plus(used));
         if with_the_end {
@@ -281,13 +281,13 @@ impl Budget {
 
     /// What the turn used, and how much of it isn't stored yet.
     pub fn used(&self) -> (Amount, Amount) {
-        let account = self.account();
+        let account = self.account.lock();
         (account.used, account.unwritten)
     }
 
     /// Whether an owner let the turn go on. Then its spending since then counts, instead of the day's.
     pub fn is_granted(&self) -> bool {
-        self.account().granted.is_some()
+        self.account.lock().granted.is_some()
     }
 
     fn covered(&self, account: &Account, call: Amount) -> Result<(), Refused> {
@@ -295,10 +295,6 @@ impl Budget {
         let Some(granted) = account.granted else { return Ok(()) };
         Allowance::of_day(&self.limits).covers(granted, account.reserved, call)?;
         Allowance::of_all(&self.limits).covers(granted, account.reserved, call)
-    }
-
-    fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock()
     }
 
     /// Checks whether something may begin that nothing counts here; else returns the limit that forbids it.

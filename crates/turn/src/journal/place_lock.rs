@@ -42,19 +42,15 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    fn conversations(&self) -> MutexGuard<'_, HashMap<ConversationId, bool>> {
-        self.conversations.lock()
-    }
-
     /// Adds a conversation, of which no other message may be in flight.
     pub fn begin(&self, conversation: &ConversationId) -> InFlightMessage {
-        self.conversations().insert(conversation.clone(), false);
+        self.conversations.lock().insert(conversation.clone(), false);
         InFlightMessage { all: self.clone(), conversation: conversation.clone() }
     }
 
     /// Whether a message of this conversation is in flight; if so, the caller is told of its end by [`InFlightMessage::end`].
     pub fn register_waiter(&self, conversation: &ConversationId) -> bool {
-        self.conversations().get_mut(conversation).map(|waited_for| *waited_for = true).is_some()
+        self.conversations.lock().get_mut(conversation).map(|waited_for| *waited_for = true).is_some()
     }
 }
 
@@ -67,13 +63,13 @@ pub struct InFlightMessage {
 impl InFlightMessage {
     /// Removes it, and returns whether anybody waits for that.
     pub fn end(self) -> bool {
-        self.all.conversations().remove(&self.conversation).unwrap_or_default()
+        self.all.conversations.lock().remove(&self.conversation).unwrap_or_default()
     }
 }
 
 impl Drop for InFlightMessage {
     fn drop(&mut self) {
-        self.all.conversations().remove(&self.conversation);
+        self.all.conversations.lock().remove(&self.conversation);
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use adjutant_store::sharing::WaitingLane;
 use adjutant_types::{ConversationId, InstanceId};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -45,13 +45,9 @@ struct Waiting {
 }
 
 impl Hints {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<InstanceId, Waiting>> {
-        self.waiting.lock()
-    }
-
     /// Tells an instance of a lane that waits for it.
     pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: WaitingLane) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         let lanes = &mut waiting.entry(to).or_default().lanes;
         if lanes.len() < MAX_WAITING {
             lanes.push((channel.to_owned(), lane));
@@ -61,7 +57,7 @@ impl Hints {
 
     /// Tells the receiver of a conversation's channel that something is to be sent there.
     pub(super) fn answer(&self, to: InstanceId, conversation: ConversationId) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         let answers = &mut waiting.entry(to).or_default().answers;
         if answers.len() < MAX_WAITING {
             answers.push(conversation);
@@ -81,7 +77,7 @@ impl Hints {
     }
 
     fn take(&self, from: &InstanceId) -> Vec<(InstanceId, String)> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         let mut messages = Vec::with_capacity(waiting.len());
         waiting.retain(|to, Waiting { lanes, answers }| {
             let rest = lanes.split_off(lanes.len().min(MAX));
@@ -137,6 +133,6 @@ mod tests {
             count += serde_json::from_str::<HintMessage>(text).unwrap().lanes.len();
         }
         assert_eq!(count, MAX_WAITING);
-        assert!(hints.waiting().is_empty());
+        assert!(hints.waiting.lock().is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use adjutant_l10n::mcp;
 use adjutant_turn::journal::SubProgress;
 use adjutant_types::invisible_chars::unbracketed;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam,
@@ -113,7 +113,7 @@ impl Calls {
     /// Hears the questions of a call that begins.
     pub(super) fn listen(self: &Arc<Self>) -> Listener {
         let (sender, questions) = mpsc::channel(WAITING);
-        let mut under_way = self.under_way();
+        let mut under_way = self.under_way.lock();
         let number = under_way.next;
         under_way.next += 1;
         under_way.calls.push(Call { number, is_parked: false, questions: sender, progress: None });
@@ -123,7 +123,7 @@ impl Calls {
 
     /// Passes a question on to the call that it belongs to; nobody else may be asked.
     fn ask(&self, params: ElicitRequestParams) -> Option<oneshot::Receiver<ElicitResult>> {
-        let under_way = self.under_way();
+        let under_way = self.under_way.lock();
         let call = under_way.only()?;
         let (reply, answer) = oneshot::channel();
         call.questions.try_send(Question { params, reply }).ok()?;
@@ -132,15 +132,11 @@ impl Calls {
 
     /// Shows how far the call is that a server tells of.
     fn show(&self, params: &ProgressNotificationParam) {
-        let under_way = self.under_way();
+        let under_way = self.under_way.lock();
         let line = under_way.only().and_then(|call| call.progress.as_ref());
         if let (Some(line), Some(progress)) = (line, in_words(params)) {
             line.display.call(&line.agent, Some(progress));
         }
-    }
-
-    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
-        self.under_way.lock()
     }
 }
 
@@ -187,7 +183,7 @@ impl Listener {
     }
 
     fn change(&self, change: impl FnOnce(&mut Call)) {
-        let mut under_way = self.calls.under_way();
+        let mut under_way = self.calls.under_way.lock();
         if let Some(call) = under_way.calls.iter_mut().find(|call| call.number == self.number) {
             change(call);
         }
@@ -196,7 +192,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let mut under_way = self.calls.under_way();
+        let mut under_way = self.calls.under_way.lock();
         let gone = under_way.calls.iter().position(|call| call.number == self.number);
         let line = gone.and_then(|at| under_way.calls.swap_remove(at).progress);
         drop(under_way);

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use adjutant_l10n::mcp;
 use adjutant_types::{ExecutionId, TurnId, ours};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ElicitResult, ElicitationAction, ErrorCode};
 use tokio::sync::oneshot;
@@ -253,7 +253,7 @@ impl OpenCalls {
         open: OpenCall,
         longest: Duration,
     ) {
-        self.calls().insert(call.clone(), (turn.clone(), open));
+        self.calls.lock().insert(call.clone(), (turn.clone(), open));
         let (calls, call): (Weak<Self>, ExecutionId) = (Arc::downgrade(self), call.clone());
         // Another instance may have gone on with the turn.
         tokio::spawn(async move {
@@ -264,12 +264,12 @@ impl OpenCalls {
     }
 
     pub(super) fn take(&self, call: &ExecutionId) -> Option<OpenCall> {
-        self.calls().remove(call).map(|(_, open)| open)
+        self.calls.lock().remove(call).map(|(_, open)| open)
     }
 
     /// Lets go of the calls of a turn that has ended. Their servers are told that nobody answers.
     pub(super) fn release(&self, turn: &TurnId) {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let (gone, remaining) = std::mem::take(&mut *calls).into_iter().partition(|(_, (of, _))| of == turn);
         *calls = remaining;
         drop(calls);
@@ -278,11 +278,7 @@ impl OpenCalls {
     }
 
     pub(super) fn clear(&self) {
-        let gone = std::mem::take(&mut *self.calls());
+        let gone = std::mem::take(&mut *self.calls.lock());
         drop(gone);
-    }
-
-    fn calls(&self) -> MutexGuard<'_, HashMap<ExecutionId, (TurnId, OpenCall)>> {
-        self.calls.lock()
     }
 }

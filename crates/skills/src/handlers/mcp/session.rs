@@ -12,7 +12,7 @@ use adjutant_config::{McpConfig, McpLaunch, McpRevision, Secret};
 use adjutant_l10n::{http, mcp, programs};
 use adjutant_sandbox::{Launcher, Processes};
 use adjutant_types::invisible_chars::line;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, PaginatedRequestParams, ProtocolVersion, Tool};
@@ -266,7 +266,7 @@ impl Session {
     }
 
     pub(super) fn is_program(&self) -> bool {
-        self.processes().is_some()
+        self.processes.lock().is_some()
     }
 
     /// The last line of the program's error output.
@@ -277,13 +277,13 @@ impl Session {
     /// Counts as in use until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> InUse {
         self.left.store(FLOOD, Ordering::Relaxed);
-        self.usage().running += 1;
+        self.usage.lock().running += 1;
         InUse(Arc::clone(self))
     }
 
     /// When it will have been idle for that long; none while it is in use.
     pub(super) fn idle_until(&self, idle: Duration) -> Option<Instant> {
-        let usage = self.usage();
+        let usage = self.usage.lock();
         (usage.running == 0).then(|| usage.since + idle)
     }
 
@@ -306,16 +306,8 @@ impl Session {
     /// Ends it at once.
     pub(super) fn kill(&self) {
         drop(self.running.lock().take());
-        let processes = self.processes().take();
+        let processes = self.processes.lock().take();
         drop(processes);
-    }
-
-    fn processes(&self) -> MutexGuard<'_, Option<Processes>> {
-        self.processes.lock()
-    }
-
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock()
     }
 }
 
@@ -324,7 +316,7 @@ pub(super) struct InUse(Arc<Session>);
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        let mut usage = self.0.usage();
+        let mut usage = self.0.usage.lock();
         usage.running -= 1;
         usage.since = Instant::now();
     }
