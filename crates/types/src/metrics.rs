@@ -19,25 +19,59 @@ const BUCKETS: [f64; 12] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.
 /// The kinds of tokens; cached ones are part of the prompt.
 const TOKENS: [&str; 3] = ["prompt", "cached", "completion"];
 
+/// Declares the counters: each with its labels, its name and its help, and the function that counts.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $vis:vis fn $name:ident($($label:ident),+) = $metric:literal, $help:literal;)*) => {
+        struct Counters {
+            $($name: IntCounterVec),*
+        }
+
+        impl Counters {
+            fn new(registry: &Registry) -> prometheus::Result<Self> {
+                Ok(Self { $($name: counter(registry, $metric, $help, &[$(stringify!($label)),+])?),* })
+            }
+        }
+
+        $($(#[$doc])*
+        $vis fn $name($($label: &str),+) {
+            count(|metrics| metrics.counters.$name.with_label_values(&[$($label),+]).inc());
+        })*
+    };
+}
+
+counters! {
+    /// Counts a turn by its final status.
+    pub fn turn_ended(status) = "turns_total", "Turns that ended.";
+    /// Counts a request to a model by its result: `completed` or the kind of error.
+    pub fn model_call(model, status) = "model_calls_total", "Requests to models, each attempt.";
+    fn agent(status) = "agents_total", "Agents that ended.";
+    fn role_agent(role, status) = "role_agents_total", "Agents with a role that ended.";
+    /// Counts a skill call by its final status.
+    pub fn skill_call_ended(skill, status) = "skill_calls_total", "Skill calls that ended.";
+    /// Counts a retry of a `model`, `skill`, `turn` or `download`.
+    pub fn retry(of) = "retries_total", "Retries after a failure.";
+    /// Counts a voice note by its result: `heard`, `doubted` or `failed`.
+    pub fn voice_note(result) = "voice_notes_total", "Voice notes that were listened to.";
+    /// Counts a delivery by its result: `sent`, `retry`, `unknown` or `dead`.
+    pub fn delivery(channel, result) = "deliveries_total", "Deliveries to a channel, each part and attempt.";
+    /// Counts that a channel receives again.
+    pub fn reconnected(channel) = "reconnects_total", "How often receiving resumed after an error.";
+    /// Counts an error while receiving.
+    pub fn receive_failed(channel) = "receive_failures_total", "Errors while receiving.";
+    /// Counts an event that was not understood or not for us.
+    pub fn ignored(channel) = "ignored_events_total", "Events that were not understood or not for us.";
+    /// Counts a request that the web page refused.
+    pub fn page_refused(reason) = "page_refused_total", "Requests that the web page refused.";
+}
+
 struct Metrics {
     registry: Registry,
-    turns: IntCounterVec,
+    counters: Counters,
     first_sign: Histogram,
     answer: Histogram,
-    model_calls: IntCounterVec,
     tokens: IntCounterVec,
     cost: CounterVec,
-    agents: IntCounterVec,
-    role_agents: IntCounterVec,
-    skill_calls: IntCounterVec,
-    retries: IntCounterVec,
-    deliveries: IntCounterVec,
-    reconnects: IntCounterVec,
-    failures: IntCounterVec,
-    ignored: IntCounterVec,
     traces: IntCounterVec,
-    voice_notes: IntCounterVec,
-    page_refused: IntCounterVec,
     /// Turns whose first answer has not been delivered yet.
     waiting: moka::future::Cache<String, Arc<Waiting>>,
 }
@@ -61,51 +95,22 @@ fn count(counting: impl FnOnce(&Metrics)) {
 impl Metrics {
     fn new() -> prometheus::Result<Self> {
         let registry = Registry::new_custom(Some(PREFIX.to_owned()), None)?;
-        let counter = |name, help, labels: &[&str]| {
-            register(&registry, IntCounterVec::new(Opts::new(name, help), labels)?)
-        };
         let histogram = |name, help| {
             let options = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
             register(&registry, Histogram::with_opts(options)?)
         };
         let cost = Opts::new("model_cost_usd_total", "What model calls cost, in US dollars.");
+        let traces = "Traces for the collector of [otlp].";
         let metrics = Self {
-            turns: counter("turns_total", "Turns that ended.", &["status"])?,
+            counters: Counters::new(&registry)?,
             first_sign: histogram(
                 "first_sign_seconds",
                 "From a message to the first sign of life: typing, progress or the answer.",
             )?,
             answer: histogram("answer_seconds", "From a message to the delivered answer or question.")?,
-            model_calls: counter(
-                "model_calls_total",
-                "Requests to models, each attempt.",
-                &["model", "status"],
-            )?,
-            tokens: counter("model_tokens_total", "Tokens of model calls.", &["model", "kind"])?,
+            tokens: counter(&registry, "model_tokens_total", "Tokens of model calls.", &["model", "kind"])?,
             cost: register(&registry, CounterVec::new(cost, &["model"])?)?,
-            agents: counter("agents_total", "Agents that ended.", &["status"])?,
-            role_agents: counter("role_agents_total", "Agents with a role that ended.", &["role", "status"])?,
-            skill_calls: counter("skill_calls_total", "Skill calls that ended.", &["skill", "status"])?,
-            retries: counter("retries_total", "Retries after a failure.", &["of"])?,
-            voice_notes: counter("voice_notes_total", "Voice notes that were listened to.", &["result"])?,
-            deliveries: counter(
-                "deliveries_total",
-                "Deliveries to a channel, each part and attempt.",
-                &["channel", "result"],
-            )?,
-            reconnects: counter(
-                "reconnects_total",
-                "How often receiving resumed after an error.",
-                &["channel"],
-            )?,
-            failures: counter("receive_failures_total", "Errors while receiving.", &["channel"])?,
-            ignored: counter(
-                "ignored_events_total",
-                "Events that were not understood or not for us.",
-                &["channel"],
-            )?,
-            traces: counter("traces_total", "Traces for the collector of [otlp].", &["result"])?,
-            page_refused: counter("page_refused_total", "Requests that the web page refused.", &["reason"])?,
+            traces: counter(&registry, "traces_total", traces, &["result"])?,
             waiting: moka::future::Cache::builder()
                 .max_capacity(10_000)
                 .time_to_live(Duration::from_hours(1))
@@ -118,25 +123,29 @@ impl Metrics {
 
     /// Counters start at 0, so that the first event shows as an increase.
     fn begin_at_zero(&self) {
-        for status in ["completed", "failed", "cancelled", "dead"] {
-            self.turns.with_label_values(&[status]);
-        }
-        for status in ["completed", "partial", "failed", "timeout", "skipped", "cancelled", "unknown"] {
-            self.agents.with_label_values(&[status]);
-        }
-        for result in ["sent", "dropped"] {
-            self.traces.with_label_values(&[result]);
-        }
-        for of in ["model", "skill", "turn", "download"] {
-            self.retries.with_label_values(&[of]);
-        }
-        for result in ["heard", "doubted", "failed"] {
-            self.voice_notes.with_label_values(&[result]);
-        }
-        for reason in ["host", "origin", "token", "size", "streams", "code"] {
-            self.page_refused.with_label_values(&[reason]);
+        let Counters { turn_ended, agent, retry, voice_note, page_refused, .. } = &self.counters;
+        let statuses = ["completed", "partial", "failed", "timeout", "skipped", "cancelled", "unknown"];
+        let expected: [(_, &[&str]); 6] = [
+            (turn_ended, &["completed", "failed", "cancelled", "dead"]),
+            (agent, &statuses),
+            (&self.traces, &["sent", "dropped"]),
+            (retry, &["model", "skill", "turn", "download"]),
+            (voice_note, &["heard", "doubted", "failed"]),
+            (page_refused, &["host", "origin", "token", "size", "streams", "code"]),
+        ];
+        for (counter, labels) in expected {
+            labels.iter().for_each(|label| drop(counter.with_label_values(&[label])));
         }
     }
+}
+
+fn counter(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> prometheus::Result<IntCounterVec> {
+    register(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
 }
 
 pub fn register<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
@@ -159,52 +168,23 @@ pub fn encode(registry: &Registry) -> String {
 pub fn channel(channel: &str) {
     count(|metrics| {
         for result in ["sent", "retry", "unknown", "dead"] {
-            metrics.deliveries.with_label_values(&[channel, result]);
+            metrics.counters.delivery.with_label_values(&[channel, result]);
         }
-        for counter in [&metrics.reconnects, &metrics.failures, &metrics.ignored] {
+        let Counters { reconnected, receive_failed, ignored, .. } = &metrics.counters;
+        for counter in [reconnected, receive_failed, ignored] {
             counter.with_label_values(&[channel]);
         }
     });
 }
 
-/// Counts an event that was not understood or not for us.
-pub fn ignored(channel: &str) {
-    count(|metrics| metrics.ignored.with_label_values(&[channel]).inc());
-}
-
-/// Counts a request that the web page refused.
-pub fn page_refused(reason: &str) {
-    count(|metrics| metrics.page_refused.with_label_values(&[reason]).inc());
-}
-
-/// Counts an error while receiving.
-pub fn receive_failed(channel: &str) {
-    count(|metrics| metrics.failures.with_label_values(&[channel]).inc());
-}
-
-/// Counts that a channel receives again.
-pub fn reconnected(channel: &str) {
-    count(|metrics| metrics.reconnects.with_label_values(&[channel]).inc());
-}
-
-/// Counts a delivery by its result: `sent`, `retry`, `unknown` or `dead`.
-pub fn delivery(channel: &str, result: &str) {
-    count(|metrics| metrics.deliveries.with_label_values(&[channel, result]).inc());
-}
-
 pub fn model(model: &str) {
     count(|metrics| {
-        metrics.model_calls.with_label_values(&[model, "completed"]);
+        metrics.counters.model_call.with_label_values(&[model, "completed"]);
         metrics.cost.with_label_values(&[model]);
         for kind in TOKENS {
             metrics.tokens.with_label_values(&[model, kind]);
         }
     });
-}
-
-/// Counts a request to a model by its result: `completed` or the kind of error.
-pub fn model_call(model: &str, status: &str) {
-    count(|metrics| metrics.model_calls.with_label_values(&[model, status]).inc());
 }
 
 /// Counts the prompt, cached and completion tokens of a model call, and its cost in US dollars.
@@ -220,34 +200,12 @@ pub fn model_used(model: &str, tokens: [u64; 3], cost_usd: f64) {
     });
 }
 
-/// Counts a voice note by its result: `heard`, `doubted` or `failed`.
-pub fn voice_note(result: &str) {
-    count(|metrics| metrics.voice_notes.with_label_values(&[result]).inc());
-}
-
-/// Counts a retry of a `model`, `skill`, `turn` or `download`.
-pub fn retry(of: &str) {
-    count(|metrics| metrics.retries.with_label_values(&[of]).inc());
-}
-
 /// Counts an agent by its final status, and by its role if it has one from a file.
 pub fn agent_ended(role: Option<&str>, status: &str) {
-    count(|metrics| {
-        metrics.agents.with_label_values(&[status]).inc();
-        if let Some(role) = role {
-            metrics.role_agents.with_label_values(&[role, status]).inc();
-        }
-    });
-}
-
-/// Counts a skill call by its final status.
-pub fn skill_call_ended(skill: &str, status: &str) {
-    count(|metrics| metrics.skill_calls.with_label_values(&[skill, status]).inc());
-}
-
-/// Counts a turn by its final status.
-pub fn turn_ended(status: &str) {
-    count(|metrics| metrics.turns.with_label_values(&[status]).inc());
+    agent(status);
+    if let Some(role) = role {
+        role_agent(role, status);
+    }
 }
 
 /// Counts traces by their result: `sent` or `dropped`.
