@@ -82,50 +82,26 @@ fn storable(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Self::Text(storable(value.to_owned()))
-    }
+macro_rules! value {
+    ($($type:ty: $from:ident => $value:expr;)*) => {$(
+        impl From<$type> for Value {
+            fn from($from: $type) -> Self {
+                $value
+            }
+        }
+    )*};
 }
-impl From<String> for Value {
-    fn from(value: String) -> Self {
-        Self::Text(storable(value))
-    }
-}
-impl From<&String> for Value {
-    fn from(value: &String) -> Self {
-        Self::Text(storable(value.clone()))
-    }
-}
-impl From<Option<String>> for Value {
-    fn from(value: Option<String>) -> Self {
-        Self::MaybeText(value.map(storable))
-    }
-}
-impl From<Option<&str>> for Value {
-    fn from(value: Option<&str>) -> Self {
-        value.map(str::to_owned).into()
-    }
-}
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-impl From<Option<i64>> for Value {
-    fn from(value: Option<i64>) -> Self {
-        Self::MaybeInt(value)
-    }
-}
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Int(i64::from(value))
-    }
-}
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
+
+value! {
+    &str: text => Self::Text(storable(text.to_owned()));
+    String: text => Self::Text(storable(text));
+    &String: text => Self::Text(storable(text.clone()));
+    Option<String>: text => Self::MaybeText(text.map(storable));
+    Option<&str>: text => text.map(str::to_owned).into();
+    i64: number => Self::Int(number);
+    Option<i64>: number => Self::MaybeInt(number);
+    bool: flag => Self::Int(flag.into());
+    f64: number => Self::Real(number);
 }
 
 #[derive(Debug, Clone)]
