@@ -19,6 +19,7 @@ use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::clock;
 use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
 use chrono_tz::Tz;
+use derive_more::From;
 
 use super::budget::{Allowance, Budget, Limit, Refused};
 use super::{Settings, TurnContext};
@@ -50,43 +51,20 @@ pub struct Reservation {
 }
 
 /// Why something can't start now.
-#[derive(Debug)]
+#[derive(Debug, From)]
 pub enum LimitReached {
     Limit(Limit),
     /// The store failed, or the lease is lost.
     Store(StoreError),
 }
 
-impl From<Limit> for LimitReached {
-    fn from(limit: Limit) -> Self {
-        Self::Limit(limit)
-    }
-}
-
-impl From<StoreError> for LimitReached {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// Why nothing was reserved for a call.
+#[derive(From)]
 pub(super) enum NotReserved {
     /// A budget doesn't cover it.
     Refused(Refused),
     /// The store failed, or the lease is lost.
     Store(StoreError),
-}
-
-impl From<Refused> for NotReserved {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
-}
-
-impl From<StoreError> for NotReserved {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }
 
 impl Drop for Reservation {

@@ -21,6 +21,7 @@ use adjutant_turn::journal::{Dialogue, Limit, Suspend, TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::metrics;
 use adjutant_types::{AccessLevel, ExecutionKind, ExecutionStatus, PromptText, StopReason};
+use derive_more::From;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -46,19 +47,15 @@ struct Delegate {
 }
 
 /// Why a delegation isn't made.
+#[derive(From)]
 enum Refusal {
     /// The call is wrong; another one may be right.
+    #[from]
     Wrong(String),
     /// A limit of the tree, so the agent's work is partial.
     Spent(String),
     /// A limit of the turn: a person is asked.
     LimitReached(Limit),
-}
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self::Wrong(reason)
-    }
 }
 
 /// The checks for new children.

@@ -9,6 +9,7 @@ use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_types::metrics;
 use adjutant_types::{ExecutionStatus, block};
+use derive_more::From;
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -94,12 +95,14 @@ impl Outcome {
 }
 
 /// Why an attempt gave no output.
+#[derive(From)]
 pub(super) enum AttemptError {
     Failed {
         reason: String,
         /// Another attempt would do something twice, or end the same way.
         is_final: bool,
     },
+    #[from(Stop, StoreError)]
     Stop(Stop),
 }
 
@@ -119,18 +122,6 @@ impl From<String> for AttemptError {
 impl From<TemplateError> for AttemptError {
     fn from(error: TemplateError) -> Self {
         error.message.into()
-    }
-}
-
-impl From<Stop> for AttemptError {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-impl From<StoreError> for AttemptError {
-    fn from(error: StoreError) -> Self {
-        Self::Stop(error.into())
     }
 }
 

@@ -44,6 +44,7 @@ use adjutant_store::runs::RunRow;
 use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_types::{ExecutionId, Taint};
 use chrono_tz::Tz;
+use derive_more::From;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::Semaphore;
@@ -70,7 +71,7 @@ pub struct Runner {
 }
 
 /// Why a run or a step stops before its end.
-#[derive(Debug)]
+#[derive(Debug, From)]
 enum Stop {
     Suspend(Suspend),
     Cancelled,
@@ -78,29 +79,14 @@ enum Stop {
     Store(StoreError),
 }
 
-impl From<Suspend> for Stop {
-    fn from(suspend: Suspend) -> Self {
-        Self::Suspend(suspend)
-    }
-}
-
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
 /// Why a step has no result.
+#[derive(From)]
 enum StepError {
     /// It failed, and the run with it.
+    #[from]
     Fatal(String),
+    #[from(Stop, Suspend, StoreError)]
     Stop(Stop),
-}
-
-impl From<String> for StepError {
-    fn from(reason: String) -> Self {
-        Self::Fatal(reason)
-    }
 }
 
 impl From<TemplateError> for StepError {
@@ -109,25 +95,8 @@ impl From<TemplateError> for StepError {
     }
 }
 
-impl From<Suspend> for StepError {
-    fn from(suspend: Suspend) -> Self {
-        Self::Stop(suspend.into())
-    }
-}
-
-impl From<Stop> for StepError {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-impl From<StoreError> for StepError {
-    fn from(error: StoreError) -> Self {
-        Self::Stop(Stop::Store(error))
-    }
-}
-
 /// Why a run doesn't start now.
+#[derive(From)]
 enum NotStarted {
     /// It can't run; the reason is for the person.
     Refused(String),
@@ -136,27 +105,9 @@ enum NotStarted {
     Store(StoreError),
 }
 
-impl From<String> for NotStarted {
-    fn from(reason: String) -> Self {
-        Self::Refused(reason)
-    }
-}
-
-impl From<AgentEnd> for NotStarted {
-    fn from(end: AgentEnd) -> Self {
-        Self::End(end)
-    }
-}
-
 impl From<Suspend> for NotStarted {
     fn from(suspend: Suspend) -> Self {
         Self::End(AgentEnd::Suspended(suspend))
-    }
-}
-
-impl From<StoreError> for NotStarted {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
     }
 }
 
