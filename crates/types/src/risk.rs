@@ -13,14 +13,3 @@ words! {
         High = "high",
     }
 }
-
-impl Risk {
-    /// One level higher.
-    #[must_use]
-    pub fn raised(self) -> Self {
-        match self {
-            Self::Low => Self::Medium,
-            Self::Medium | Self::High => Self::High,
-        }
-    }
-}
