@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adjutant_config::Secret;
 use adjutant_l10n::logins;
-use adjutant_store::{Batch, StoreError, connected, secrets};
+use adjutant_store::{Batch, connected, secrets};
 use adjutant_turn::journal::fail_point;
 use adjutant_types::{AccountState, FromConfig, ours};
 use serde::{Deserialize, Serialize};

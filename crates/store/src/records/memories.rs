@@ -2,8 +2,7 @@
 
 use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 use serde::{Deserialize, Serialize};
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row};
+use sqlx::FromRow;
 
 use crate::people::Conversation;
 use crate::{Batch, Stale, Store, StoreError};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use adjutant_store::outbox::OutboxRow;
 use adjutant_types::{ConversationId, InstanceId};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 /// Locks the chat of a new message. None if it can't be sent at once; then it is claimed later, on its own.
