@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::{Debug, Write};
 
 use adjutant_types::clock::{Clock, SystemClock};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
@@ -41,19 +41,15 @@ pub struct Logged {
     pub last: String,
 }
 
-fn buffer() -> MutexGuard<'static, VecDeque<Line>> {
-    BUFFER.lock()
-}
-
 /// The lines of the turn with this id, the oldest first.
 pub fn of_turn(key: &str) -> Vec<Line> {
-    buffer().iter().filter(|line| line.turn == key).cloned().collect()
+    BUFFER.lock().iter().filter(|line| line.turn == key).cloned().collect()
 }
 
 /// The turns with stored lines, the last one to log first, at most this many.
 pub fn turns(limit: usize) -> Vec<Logged> {
     let mut turns: Vec<Logged> = Vec::new();
-    for line in buffer().iter().rev() {
+    for line in BUFFER.lock().iter().rev() {
         if let Some(logged) = turns.iter_mut().find(|logged| logged.turn == line.turn) {
             logged.lines += 1;
         } else if turns.len() < limit {
@@ -87,7 +83,7 @@ where
         let mut text = Text(format!("{}:", event.metadata().target()));
         event.record(&mut text);
         let line = Line { at: SystemClock.now_ms(), level: *event.metadata().level(), text: text.0, turn };
-        let mut lines = buffer();
+        let mut lines = BUFFER.lock();
         while lines.len() >= LINES {
             lines.pop_front();
         }

@@ -20,7 +20,7 @@ use crate::json;
 use crate::receipts::Receipts;
 use crate::render::{Theme, message};
 use crate::tree::Tree;
-use crate::turn_taking::{TurnTaking, locked};
+use crate::turn_taking::TurnTaking;
 use crate::writer::{Parts, Writer};
 
 /// What this process is to its reader.
@@ -139,7 +139,7 @@ impl ConsolePort {
 
     /// Takes a message for shown that its reader gets in another form. The floor stays the assistant's.
     pub fn keep_back(&self, outbound: &Outbound) -> Delivery {
-        locked(&self.tree).clear();
+        self.tree.lock().clear();
         // As with one that is written: a full disk at most shows it once more.
         let _ = self.receipts.add(&outbound.id);
         Delivery::Sent(outbound.id.clone())

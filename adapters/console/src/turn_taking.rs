@@ -41,12 +41,12 @@ struct Prompt {
 impl TurnTaking {
     /// A line was sent: it is the assistant's turn until it is answered.
     pub fn sent(&self, event: &EventId) {
-        locked(&self.state).unanswered.insert(event.0.clone());
+        self.state.lock().unanswered.insert(event.0.clone());
     }
 
     /// A reply is on the screen.
     pub(crate) fn shown(&self, outbound: &Outbound) {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         for event in &outbound.answers {
             state.unanswered.remove(event);
         }
@@ -56,13 +56,13 @@ impl TurnTaking {
 
     /// Makes it the person's turn although not everything is answered, because the caller handled or rejected a line.
     pub fn release(&self) {
-        locked(&self.state).unanswered.clear();
+        self.state.lock().unanswered.clear();
         self.changed.notify_one();
     }
 
     /// Whether it is the person's turn.
     pub fn is_free(&self) -> bool {
-        locked(&self.state).unanswered.is_empty()
+        self.state.lock().unanswered.is_empty()
     }
 
     pub(crate) async fn change(&self) {
@@ -71,7 +71,7 @@ impl TurnTaking {
 
     /// The choice that a typed line selects; it can't be selected again.
     pub(crate) fn chosen(&self, typed: &str) -> Option<Choice> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         let choice = choice_for(typed, &state.choices).cloned();
         if choice.is_some() {
             state.choices.clear();
@@ -80,7 +80,7 @@ impl TurnTaking {
     }
 
     pub(crate) fn set_printer(&self, printer: Printer) {
-        locked(&self.prompt).printer = Some(printer);
+        self.prompt.lock().printer = Some(printer);
     }
 
     /// What is drawn while it is the assistant's turn.
@@ -90,21 +90,21 @@ impl TurnTaking {
     }
 
     pub(crate) fn tree(&self) -> Option<MutexGuard<'_, Tree>> {
-        self.tree.get().map(|tree| locked(tree))
+        self.tree.get().map(|tree| tree.lock())
     }
 
     pub(crate) fn set_prompt(&self, open: bool) {
-        locked(&self.prompt).open = open;
+        self.prompt.lock().open = open;
     }
 
     #[cfg(test)]
     pub(crate) fn choices(&self) -> Vec<Choice> {
-        locked(&self.state).choices.clone()
+        self.state.lock().choices.clone()
     }
 
     /// Prints above the prompt if one is open, otherwise by `write`. The prompt can't open in between.
     pub(crate) fn print(&self, text: &str, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        match &mut *locked(&self.prompt) {
+        match &mut *self.prompt.lock() {
             Prompt { open: true, printer: Some(print) } => print(text.to_owned()),
             _ => write(),
         }
@@ -115,11 +115,6 @@ impl TurnTaking {
 pub fn choice_for<'a>(typed: &str, choices: &'a [Choice]) -> Option<&'a Choice> {
     let number: usize = typed.trim().parse().ok()?;
     choices.get(number.checked_sub(1)?)
-}
-
-/// Locks; after a panic the state is still valid, because every change is a single step.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 #[cfg(test)]
@@ -181,13 +176,13 @@ mod tests {
         let above = std::sync::Arc::new(Mutex::new(String::new()));
         let printed = above.clone();
         turns.set_printer(Box::new(move |text| {
-            locked(&printed).push_str(&text);
+            printed.lock().push_str(&text);
             Ok(())
         }));
         let write = || Err(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(turns.print("direct", write).is_err());
         turns.set_prompt(true);
         assert!(turns.print("above", write).is_ok());
-        assert_eq!(*locked(&above), "above");
+        assert_eq!(*above.lock(), "above");
     }
 }

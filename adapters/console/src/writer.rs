@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::receipts::Receipts;
 use crate::tree::Tree;
-use crate::turn_taking::{TurnTaking, locked};
+use crate::turn_taking::TurnTaking;
 
 /// Lines that nobody waits for are dropped while this many are unwritten.
 const MAX_WAITING: usize = 256;
@@ -87,7 +87,7 @@ impl Parts {
     fn show(&self, out: &mut Out, job: &Job) -> Delivery {
         // Held while writing and until the floor is free, or the tree would be drawn into the text or
         // across the next prompt.
-        let mut tree = locked(&self.tree);
+        let mut tree = self.tree.lock();
         tree.clear();
         if let Err(error) = self.turns.print(&job.text, || out.write(&job.text)) {
             return match error.kind() {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use reqwest::Url;
 
 use crate::place::Ts;
@@ -39,16 +39,16 @@ pub(crate) struct CommandAddress {
 impl Cache {
     /// The newest known message anywhere. A message sent from now on is newer: Slack's time stamps share one clock.
     pub(crate) fn newest(&self) -> Option<Ts> {
-        *lock(&self.newest)
+        *self.newest.lock()
     }
 
     pub(crate) fn add_message(&self, ts: Ts) {
-        let mut newest = lock(&self.newest);
+        let mut newest = self.newest.lock();
         *newest = (*newest).max(Some(ts));
     }
 
     pub(crate) fn name(&self, person: &str) -> Option<String> {
-        lock(&self.names).get(person).cloned()
+        self.names.lock().get(person).cloned()
     }
 
     pub(crate) fn add_name(&self, person: &str, name: &str) {
@@ -57,7 +57,7 @@ impl Cache {
 
     /// Who sent the message of this event.
     pub(crate) fn sender(&self, event: &str) -> Option<String> {
-        lock(&self.senders).get(event).cloned()
+        self.senders.lock().get(event).cloned()
     }
 
     pub(crate) fn add_sender(&self, event: &str, sender: &str) {
@@ -66,7 +66,7 @@ impl Cache {
 
     /// Where the command of this event is answered.
     pub(crate) fn command(&self, event: &str) -> Option<CommandAddress> {
-        lock(&self.commands).get(event).cloned()
+        self.commands.lock().get(event).cloned()
     }
 
     pub(crate) fn add_command(&self, event: &str, command: CommandAddress) {
@@ -74,19 +74,15 @@ impl Cache {
     }
 
     pub(crate) fn remove_command(&self, event: &str) {
-        lock(&self.commands).remove(event);
+        self.commands.lock().remove(event);
     }
 }
 
 /// Adds an entry; a full map begins anew.
 fn insert<T>(map: &Mutex<HashMap<String, T>>, max: usize, key: &str, value: T) {
-    let mut map = lock(map);
+    let mut map = map.lock();
     if map.len() >= max {
         map.clear();
     }
     map.insert(key.to_owned(), value);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }

@@ -91,7 +91,7 @@ impl Telegram {
     }
 
     pub(crate) fn receipt(&self, place: TelegramPlace, message: i32, outbound: &Outbound) -> Delivery {
-        self.message_ids().add_sent(self.chat(place), message, &outbound.id, outbound.part);
+        self.ids.lock().add_sent(self.chat(place), message, &outbound.id, outbound.part);
         Delivery::Sent(message.to_string())
     }
 
@@ -106,7 +106,7 @@ impl Telegram {
         let Ok(place) = outbound.address.place.parse::<TelegramPlace>() else {
             return Reconciliation::NotSent;
         };
-        if let Some(message) = self.message_ids().message_of(&outbound.id, outbound.part) {
+        if let Some(message) = self.ids.lock().message_of(&outbound.id, outbound.part) {
             return Reconciliation::Sent(message.to_string());
         }
         let found = match file_part(outbound) {
@@ -154,14 +154,14 @@ impl Telegram {
         };
         let answered = outbound.answers.iter().filter_map(|event| message_of(event, place.chat));
         let after = answered.fold(checkpoint, i32::max);
-        self.message_ids().unknown_after(self.chat(place), after, PROBES)
+        self.ids.lock().unknown_after(self.chat(place), after, PROBES)
     }
 
     /// Messages that the journal knows need not be probed.
     pub(crate) fn add_known(&self, address: &Address, known: &[String]) {
         let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
         let here = self.chat(place);
-        let mut ids = self.message_ids();
+        let mut ids = self.ids.lock();
         for id in known {
             // A receipt alone is a message of this chat.
             let (chat, message) = match id.split_once(':') {
@@ -190,7 +190,7 @@ impl Telegram {
         let Some(receipt) = receipt else {
             return match self.send(&draft).await {
                 Ok(message) => {
-                    self.message_ids().add(self.chat(place), message);
+                    self.ids.lock().add(self.chat(place), message);
                     Delivery::Sent(message.to_string())
                 }
                 Err(error) => error.into(),
@@ -298,13 +298,13 @@ impl Telegram {
     /// Where the chat has moved to, if that is why a call failed.
     pub(crate) fn moved_to<T>(&self, place: TelegramPlace, result: &Result<T, ApiError>) -> Option<i64> {
         let Err(ApiError::Moved(chat)) = result else { return None };
-        self.moved().insert(place.chat, *chat);
+        self.moved.lock().insert(place.chat, *chat);
         Some(*chat)
     }
 
     /// The chat's id as it is now.
     pub(crate) fn chat(&self, place: TelegramPlace) -> i64 {
-        self.moved().get(&place.chat).copied().unwrap_or(place.chat)
+        self.moved.lock().get(&place.chat).copied().unwrap_or(place.chat)
     }
 }
 

@@ -23,7 +23,7 @@ use adjutant_chat::{
     FileDownload, Finding, Limits, Outbound, Reaction, Reconciliation, Retract,
 };
 use async_trait::async_trait;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use teloxide::Bot;
 use teloxide::types::FileId;
 use tokio::sync::watch;
@@ -138,7 +138,7 @@ impl ChatPort for Telegram {
     async fn checkpoint(&self, address: &Address) -> Option<String> {
         self.wait_until_caught_up().await;
         let place: TelegramPlace = address.place.parse().ok()?;
-        self.message_ids().highest(self.chat(place)).map(|highest| highest.to_string())
+        self.ids.lock().highest(self.chat(place)).map(|highest| highest.to_string())
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
@@ -204,14 +204,6 @@ impl Telegram {
     async fn wait_until_caught_up(&self) {
         let mut caught_up = self.caught_up.subscribe();
         let _ = tokio::time::timeout(CATCH_UP_TIMEOUT, caught_up.wait_for(|caught_up| *caught_up)).await;
-    }
-
-    fn message_ids(&self) -> MutexGuard<'_, MessageIds> {
-        self.ids.lock()
-    }
-
-    fn moved(&self) -> MutexGuard<'_, HashMap<i64, i64>> {
-        self.moved.lock()
     }
 }
 

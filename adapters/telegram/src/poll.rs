@@ -141,7 +141,7 @@ impl Telegram {
         intake: &dyn ChannelIntake,
     ) -> Result<(), IntakeError> {
         if let Some((chat, message)) = message_id(update) {
-            self.message_ids().add(chat, message);
+            self.ids.lock().add(chat, message);
         }
         match update_of(update, me, &self.channel) {
             Update::Message(message) if !message.is_wanted(intake).await => {
@@ -156,7 +156,7 @@ impl Telegram {
                 Ok(())
             }
             Update::Moved { from, to } => {
-                self.moved().insert(from, to);
+                self.moved.lock().insert(from, to);
                 let address = |chat: i64| Address { channel: self.channel.clone(), place: chat.to_string() };
                 intake.moved(&address(from), &address(to)).await
             }

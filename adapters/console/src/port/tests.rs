@@ -7,7 +7,7 @@ use super::*;
 use crate::json::Entry;
 use crate::tree::Changes;
 use crate::tree::tests::Screen;
-use crate::turn_taking::{choice_for, locked};
+use crate::turn_taking::choice_for;
 
 /// A stdout that a test can read, and that takes only so much.
 #[derive(Clone)]
@@ -23,17 +23,17 @@ impl Paper {
     }
 
     fn text(&self) -> String {
-        String::from_utf8(locked(&self.text).clone()).expect("UTF-8")
+        String::from_utf8(self.text.lock().clone()).expect("UTF-8")
     }
 
     fn set_room(&self, room: Option<usize>) {
-        *locked(&self.room) = room;
+        *self.room.lock() = room;
     }
 }
 
 impl Write for Paper {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut room = locked(&self.room);
+        let mut room = self.room.lock();
         let taken = room.map_or(bytes.len(), |room| room.min(bytes.len()));
         if let Some(room) = &mut *room {
             *room -= taken;
@@ -41,7 +41,7 @@ impl Write for Paper {
         if taken == 0 {
             return Err(self.full.into());
         }
-        locked(&self.text).extend_from_slice(&bytes[..taken]);
+        self.text.lock().extend_from_slice(&bytes[..taken]);
         Ok(taken)
     }
 
@@ -83,7 +83,7 @@ fn interactive() -> Style {
 impl Platform for World {
     fn connect(&self) -> Arc<dyn ChatPort> {
         let port = self.port();
-        *locked(&self.turns) = port.turns();
+        *self.turns.lock() = port.turns();
         Arc::new(port)
     }
 
@@ -96,7 +96,7 @@ impl Platform for World {
         if self.style == Style::Json {
             replies(&text)
         } else {
-            vec![on_screen(text, &locked(&self.turns).choices())]
+            vec![on_screen(text, &self.turns.lock().choices())]
         }
     }
 }
