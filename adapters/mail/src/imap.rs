@@ -71,10 +71,6 @@ impl FromStr for MessageRef {
     }
 }
 
-fn location_id(uid: u32, validity: u32, folder: &str) -> String {
-    format!("{uid}:{validity}:{folder}")
-}
-
 /// A message in the selected folder.
 struct Located {
     uid: u32,
@@ -84,7 +80,7 @@ struct Located {
 
 impl Located {
     fn found(self) -> MessageLocation {
-        MessageLocation { id: location_id(self.uid, self.validity, &self.folder), folder: self.folder }
+        MessageLocation { id: format!("{}:{}:{}", self.uid, self.validity, self.folder), folder: self.folder }
     }
 }
 
