@@ -63,7 +63,7 @@ async fn index(store: &Store, zone: Tz, document: &Document) -> Result<(), Store
     };
     let zone = document.zone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(zone);
     let impacts = if spaces.is_empty() { Vec::new() } else { impacts(document, zone) };
-    // The text was forgotten meanwhile, or another process was faster.
+    // The text may have been forgotten meanwhile, or another process was faster.
     store.try_write(search::index(document, &spaces, &impacts)).await.map(drop)
 }
 

@@ -246,7 +246,7 @@ pub async fn compact(
     };
     let mut batch = Batch::new();
     people::compact(&mut batch, &conversation, (&summary, &taint, &by.join(" ")), to);
-    // `/new` or another process was faster.
+    // `/new` or another process may have been faster.
     Ok(store.try_write(batch).await? && oldest.iter().any(|turn| to < turn.seq && turn.seq < end))
 }
 

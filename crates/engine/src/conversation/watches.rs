@@ -140,7 +140,7 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<(), Store
         }
     }
     former.iter().for_each(|gone| watches::delete(&mut batch, &gone.id));
-    // Another instance has just done the same.
+    // Another instance may have just done the same.
     store.try_write(batch).await.map(drop)
 }
 

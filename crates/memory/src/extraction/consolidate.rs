@@ -67,7 +67,7 @@ async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError
     if gone == 0 {
         return Ok(0);
     }
-    // A memory was forgotten meanwhile: tomorrow again.
+    // If a memory was forgotten meanwhile, tomorrow again.
     Ok(if store.try_write(batch).await? { gone } else { 0 })
 }
 

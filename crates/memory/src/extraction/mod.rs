@@ -98,7 +98,7 @@ pub async fn extract(
         extracted.refused = proposed - facts.len();
         merge::merge(store, due, facts, &mut batch, &mut extracted).await?;
     }
-    // Another process was faster.
+    // Another process may have been faster.
     Ok(store.try_write(batch).await?.then_some(extracted))
 }
 

@@ -70,7 +70,7 @@ pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<S
             (now + SESSION_MS).into(),
         ],
     );
-    // Somebody else was faster with the same link.
+    // Somebody else may have been faster with the same link.
     Ok(store.try_write(batch).await?.then_some(secret))
 }
 

@@ -264,7 +264,7 @@ impl Intake {
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, topic, store.now());
         outbox::say(store, &mut batch, conversation, self.conversations.instance.owner(), &message);
-        // The sender was notified before.
+        // The sender may have been notified before.
         if store.try_write(batch).await? {
             self.conversations.events.send(TurnEvent::MessageAdded(conversation.clone()));
         }

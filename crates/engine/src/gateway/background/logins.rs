@@ -78,7 +78,7 @@ impl Conversations {
             outbox::announce_once(&mut batch, &topic, self.store.now());
             connected::expect_ended(&mut batch, &account.id);
             outbox::say(&self.store, &mut batch, &conversation, &outbox::anybody(), &message);
-            // A call has asked for it, or its person has just logged in again.
+            // Not if a call has asked for it, or its person has just logged in again.
             if self.store.try_write(batch).await? {
                 woken.push(conversation);
             }

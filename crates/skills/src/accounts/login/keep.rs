@@ -144,7 +144,7 @@ impl Logins {
         if row.state != AccountState::Disconnecting {
             let mut batch = Batch::new();
             connected::set_state(&mut batch, account, AccountState::Disconnecting);
-            // Somebody else has begun.
+            // Somebody else may have begun.
             store.try_write(batch).await?;
         }
         self.revoke(&row).await;

@@ -177,7 +177,7 @@ impl SecretStore {
             };
             let mut batch = Batch::new();
             secrets::add(&mut batch, &name, &self.seal(&name, &plain).await?);
-            // Somebody has logged in again since, or an earlier start was interrupted here.
+            // Somebody may have logged in again since, or an earlier start was interrupted here.
             self.store()?.try_write(batch).await?;
             is_whole &= std::fs::remove_file(&path).is_ok();
         }
@@ -312,7 +312,7 @@ impl SecretStore {
             if let Some(account) = name.strip_prefix("account/") {
                 let mut batch = Batch::new();
                 connected::set_state(&mut batch, &account.into(), AccountState::NeedsLogin);
-                // It was disconnected.
+                // It may have been disconnected.
                 store.try_write(batch).await?;
             }
             self.delete(&name).await?;

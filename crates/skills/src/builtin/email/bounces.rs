@@ -76,6 +76,6 @@ async fn report(
     let mut batch = Batch::new();
     outbox::announce_once(&mut batch, &format!("bounce {original}"), store.now());
     outbox::say(store, &mut batch, &conversation, instance, &message);
-    // It was announced before.
+    // It may have been announced before.
     Ok(store.try_write(batch).await?.then_some(conversation))
 }

@@ -76,7 +76,7 @@ impl Intake {
             let reply = outbox::Message { text, answers, ..outbox::Message::default() };
             outbox::say(store, &mut batch, &conversation.id, instance.owner(), &reply);
         }
-        // It was journalled before.
+        // It may have been journalled before.
         if store.try_write(batch).await? {
             self.conversations.events.send(TurnEvent::MessageAdded(conversation.id));
         }
