@@ -83,11 +83,18 @@ fn rollback_plan(store: &Store) -> String {
         };
         let _ = writeln!(text, "{version:>4}  {name:16}  {what}");
     }
+    // A copy keeps the owner of the file that it replaces; a log that is left beside it would be written into it.
+    let restore = match store.file() {
+        Some(_) => format!(
+            "Copy the backup that you made before the update over {address}, and delete {address}-wal and {address}-shm."
+        ),
+        None => format!("Restore the backup that you made before the update into {address}."),
+    };
     text + &format!(
         "\nA version opens the store only if it has all of these. To go back to one that lacks some:\n\n  \
          1. Stop the service, and keep what is there: adjutant db backup FILE\n  \
          2. Install the older version.\n  \
-         3. Put the backup that you made before the update in the place of {address}.\n\n\
+         3. {restore}\n\n\
          What was written since that backup is in FILE alone.\n"
     )
 }
@@ -378,7 +385,7 @@ mod tests {
 
           1. Stop the service, and keep what is there: adjutant db backup FILE
           2. Install the older version.
-          3. Put the backup that you made before the update in the place of FOLDER/adjutant.db.
+          3. Copy the backup that you made before the update over FOLDER/adjutant.db, and delete FOLDER/adjutant.db-wal and FOLDER/adjutant.db-shm.
 
         What was written since that backup is in FILE alone.
         ");

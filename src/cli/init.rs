@@ -23,7 +23,7 @@ use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
-use super::{CliError, InitArgs, next, out};
+use super::{CliError, InitArgs, next, out, service};
 
 /// Runs `adjutant init`. Returns the file if the person wants the bot started with it.
 pub(super) async fn run(
@@ -62,13 +62,17 @@ pub(super) async fn run(
     let Some(mut terminal) = terminal else { return Ok(None) };
     // The machine's bot is started by its service manager.
     let is_machines = path.starts_with(&env.etc);
-    let can_serve = !is_machines && has_channel(&config) && draft.read().is_ok();
-    if !can_serve {
+    let can_serve = !is_machines || service::is_installed();
+    if !can_serve || !has_channel(&config) || draft.read().is_err() {
         return Ok(None);
     }
     terminal.say("")?;
     // The file is written, whatever the answer.
-    Ok(matches!(terminal.yes("Start the bot now?", true), Ok(true)).then_some(path))
+    let is_wanted = matches!(terminal.yes("Start the bot now?", true), Ok(true));
+    if is_wanted && is_machines {
+        service::start()?;
+    }
+    Ok((is_wanted && !is_machines).then_some(path))
 }
 
 /// At the first start in a terminal, offers a model that is here already, and writes it into a new file.
@@ -130,9 +134,11 @@ fn check_writable(path: &Path) -> Result<(), CliError> {
     let folder = path.ancestors().skip(1).map(or_here).find(|folder| folder.exists());
     let writable = rustix::fs::access(folder.unwrap_or(Path::new("/")), Access::WRITE_OK);
     writable.map_err(|error| {
-        let what =
-            format!("can't write {}; run this as root, or name another file with --config", path.display());
-        CliError::failed(what, io::Error::from(error))
+        CliError::plain(format!(
+            "can't write {}: {}; run this as root, or name another file with --config",
+            path.display(),
+            io::Error::from(error)
+        ))
     })
 }
 
@@ -192,18 +198,27 @@ fn ending(path: &Path, env: &Env, config: &Config) -> String {
     }
     let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
     let is_own = own.is_some_and(|own| path.starts_with(own));
-    let install = if is_own { "service install --user" } else { "service install" };
+    // Without systemd, in a container for example, whoever starts the machine's bot knows how.
+    let is_machines = path.starts_with(&env.etc) && service::has_systemd();
+    let install = match (is_machines, service::is_installed()) {
+        (true, true) => service::START.join(" "),
+        (true, false) => "adjutant service install".to_owned(),
+        _ => "adjutant service install --user".to_owned(),
+    };
     let has_channel = has_channel(config);
-    let has_service = has_channel && (is_own || path.starts_with(&env.etc));
     let commands = [
-        (has_channel, format!("serve{option}"), "connects the bot, until you press Ctrl-C"),
-        (has_service, install.to_owned(), "keeps it running, also after a reboot"),
-        (true, format!("chat{option}"), "starts a chat in this terminal"),
-        (true, format!("doctor{option}"), "checks everything"),
+        (
+            has_channel && !is_machines,
+            format!("adjutant serve{option}"),
+            "connects the bot, until you press Ctrl-C",
+        ),
+        (has_channel && (is_own || is_machines), install, "keeps it running, also after a reboot"),
+        (true, format!("adjutant chat{option}"), "starts a chat in this terminal"),
+        (true, format!("adjutant doctor{option}"), "checks everything"),
     ];
     text.push_str("\nNext step:\n");
     for (_, command, what) in commands.iter().filter(|(is_possible, ..)| *is_possible) {
-        text.push_str(&format!("  adjutant {command:24}{what}\n"));
+        text.push_str(&format!("  {command:33}{what}\n"));
     }
     text
 }

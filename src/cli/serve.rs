@@ -130,9 +130,9 @@ async fn bind_page(channels: &[Channel]) -> Result<Option<HttpServer>, CliError>
     };
     let (listen, name) = (settings.listen, &settings.channel);
     let bound = HttpServer::bind(listen).await;
-    let failed =
-        |error| CliError::failed(format!("can't listen on {listen}; change [channels.{name}] listen"), error);
-    bound.map(Some).map_err(failed)
+    bound.map(Some).map_err(|error| {
+        CliError::plain(format!("can't listen on {listen}: {error}; change [channels.{name}] listen"))
+    })
 }
 
 async fn serve_page(bound: Option<HttpServer>, service: &Service, editor: Editor) -> io::Result<()> {
@@ -152,7 +152,9 @@ async fn serve_page(bound: Option<HttpServer>, service: &Service, editor: Editor
 async fn bind(config: &Config) -> Result<Option<HttpServer>, CliError> {
     let Some(address) = config.listen else { return Ok(None) };
     let http = HttpServer::bind(address).await.map_err(|error| {
-        CliError::failed(format!("can't listen on {address}; change [http] listen, or set it to \"\""), error)
+        CliError::plain(format!(
+            "can't listen on {address}: {error}; change [http] listen, or set it to \"\""
+        ))
     })?;
     if let Ok(address) = http.address() {
         tracing::info!("Readiness: http://{address}/readyz");

@@ -18,6 +18,28 @@ const SERVICE: &str = "adjutant.service";
 const SYSUSERS: &str = include_str!("../../systemd/adjutant.sysusers");
 const CONFIG: &str = include_str!("../../systemd/config.toml");
 
+/// Starts the machine's service, now and at boot.
+pub(super) const START: [&str; 4] = ["systemctl", "enable", "--now", "adjutant"];
+
+/// Whether systemd runs this machine.
+pub(super) fn has_systemd() -> bool {
+    Path::new("/run/systemd/system").exists()
+}
+
+/// Whether the machine's service is there and systemd can start it.
+pub(super) fn is_installed() -> bool {
+    has_systemd() && Unit::for_machine().packaged.is_some_and(|unit| unit.exists())
+}
+
+/// Starts the machine's service, and waits until it is ready.
+pub(super) fn start() -> Result<(), CliError> {
+    out("  … starting")?;
+    let started = run_systemd(Command::new(START[0]).args(&START[1..]));
+    out("\r\x1b[K")?;
+    started.map(drop)?;
+    out("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
+}
+
 /// Runs `adjutant service`.
 pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode, CliError> {
     let (ServiceCommand::Install { user }

@@ -1,5 +1,10 @@
 //! Bad input gets an error that names the place and the fix, and the documented exit status.
 
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
 use crate::process::{Ended, Home};
 
 /// The text for a person, without the folder that differs in each run.
@@ -86,6 +91,50 @@ fn a_store_that_cant_be_opened() {
     let home = Home::with_config("[store]\nurl = \"sqlite://other.db\"\n");
     home.write("other.db", &"this is a letter, not a database. ".repeat(100));
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: error returned from database: (code: 26) file is not a database. Check that [store] url is right and that the place is writable");
+}
+
+#[test]
+fn a_home_that_cant_be_written_to() {
+    let home = Home::new();
+    fs::set_permissions(home.path(), Permissions::from_mode(0o555)).unwrap();
+    let run = |words: &[&str]| {
+        let plain = home.command(words);
+        // Root may write anywhere, unless it gives that up.
+        let mut command = Command::new("setpriv");
+        if rustix::process::geteuid().is_root() {
+            command.arg("--bounding-set=-dac_override");
+        }
+        command.arg(plain.get_program()).args(words).env_clear().env("HOME", home.path()).current_dir("/");
+        told(&home, &Ended::of(command.output().unwrap()))
+    };
+    insta::assert_snapshot!(run(&["chat", "--once", "what is overdue?"]), @"");
+    let path = home.path().join("config.toml");
+    insta::assert_snapshot!(run(&["init", "--defaults", "--config", path.to_str().unwrap()]), @"");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_port_that_another_program_has() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let telegram = "[channels.telegram]\ntoken = \"1:a\"\napi_url = \"http://127.0.0.1:1\"\n";
+    let serve = |listen: String| {
+        let home = Home::with_config(&format!("{telegram}{listen}"));
+        let told = told(&home, &home.run(&["serve"]));
+        told.lines().last().unwrap_or_default().replace(&address, "ADDRESS")
+    };
+    insta::assert_snapshot!(serve(format!("[http]\nlisten = \"{address}\"\n")), @"");
+    let page = format!("[http]\nlisten = \"\"\n[channels.web]\nlisten = \"{address}\"\n");
+    insta::assert_snapshot!(serve(page), @"");
+}
+
+#[test]
+fn a_locale_that_is_unknown_or_none() {
+    for locale in ["", "C", "POSIX", "xx_YY.nowhere"] {
+        let home = Home::new();
+        let said = home.command(&["chat", "--once", "add a task to grüßen"]).env("LC_ALL", locale).output();
+        assert_eq!(Ended::of(said.unwrap()).stdout, "Added “grüßen”\n", "{locale}");
+    }
 }
 
 #[test]

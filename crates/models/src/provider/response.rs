@@ -25,6 +25,7 @@ struct Seen {
     model: Option<String>,
     cost: Option<f64>,
     done: bool,
+    any: bool,
     calls: Vec<(Option<u64>, ToolCall)>,
 }
 
@@ -48,6 +49,7 @@ impl Frames {
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let mut seen = self.seen.lock();
+        seen.any = true;
         if frame.data == "[DONE]" {
             seen.done = true;
             return;
@@ -102,7 +104,9 @@ pub(super) fn read(
     let seen = frames.seen.lock();
     // Some of the library's protocols report an end when the connection just closes.
     if end.captured_stop_reason.is_none() && !seen.done {
-        return Err(unfinished());
+        // A page of a proxy, say, has no frames.
+        let nothing = || ModelError::new(ModelErrorKind::Network, "the server sent no answer of a model");
+        return Err(if seen.any { unfinished() } else { nothing() });
     }
     let mut text = String::new();
     let mut calls = Vec::new();

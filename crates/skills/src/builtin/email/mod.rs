@@ -217,6 +217,10 @@ impl Mailbox {
         let finding =
             |section: &str, works: &str, checked: Result<(), adjutant_mail::MailError>| match checked {
                 Ok(()) => Finding::ok(works.to_owned()),
+                Err(error) if error.kind == adjutant_mail::ErrorKind::Auth => Finding::error(
+                    format!("{section}: the server rejected the login: {error}"),
+                    format!("check [mail.{section}] user and password; many providers want an app password"),
+                ),
                 Err(error) => {
                     let fix = format!("check [mail.{section}] host, port, tls, user, password and ca_file");
                     Finding::error(format!("{section}: {error}"), fix)
