@@ -197,7 +197,7 @@ impl Service {
     }
 
     /// The same where the world outside is another one than the configuration's.
-    pub(crate) async fn start_in(
+    pub async fn start_in(
         config: &Config,
         store: Store,
         skill_set: SkillSet,

@@ -244,10 +244,14 @@ pub(crate) struct UsageArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Example:\n  adjutant eval --model NAME --model OTHER --only tasks\n\n\
                         The calls of the models cost what they always do. The exit status is 1 if something forbidden\n\
                         was done.")]
 pub(crate) struct EvalArgs {
+    /// The command
+    #[command(subcommand)]
+    pub(crate) command: Option<EvalCommand>,
     /// A model that is configured, or another one of its provider; may be repeated [default: the configured ones]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
@@ -257,6 +261,32 @@ pub(crate) struct EvalArgs {
     /// Only scenarios with these words in their group or name
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The commands of `adjutant eval`
+#[derive(Debug, Subcommand)]
+pub(crate) enum EvalCommand {
+    /// Compare models by your own messages: what they would do today, without doing it
+    Replay(ReplayArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant eval replay --last 50 --model NAME\n\n\
+                        Nothing is carried out, and nothing is written to the store. The calls of the models cost what\n\
+                        they always do, and their providers read the messages.")]
+pub(crate) struct ReplayArgs {
+    /// A model that is configured, or another one of its provider; may be repeated [default: the configured ones]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Vec<String>,
+    /// So many of the last requests [default: 20, or all with --since]
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<u32>,
+    /// Only requests since this day, such as 2026-11-21
+    #[arg(long, value_name = "DAY")]
+    pub(crate) since: Option<chrono::NaiveDate>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! `adjutant eval`: how well models do at everyday requests and under attack, side by side.
 
+mod replay;
 mod report;
 mod scenario;
 mod stage;
@@ -13,7 +14,7 @@ use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, SearchConfi
 use adjutant_types::clock::SystemClock;
 
 use super::chat::PATIENCE;
-use super::{CliError, EvalArgs, out};
+use super::{CliError, EvalArgs, EvalCommand, out};
 use crate::service;
 use report::ModelRun;
 use stage::Stage;
@@ -25,6 +26,9 @@ const NOTES: &str = "notes";
 
 /// Runs `adjutant eval`. The exit status is 1 if something forbidden was done.
 pub(super) async fn run(config: &Config, args: &EvalArgs) -> Result<ExitCode, CliError> {
+    if let Some(EvalCommand::Replay(args)) = &args.command {
+        return replay::run(config, args).await;
+    }
     let mut scenarios = scenario::load(args.scenarios.as_deref())?;
     let only = args.only.as_deref().unwrap_or_default().to_lowercase();
     scenarios.retain(|scenario| scenario.title().to_lowercase().contains(&only));

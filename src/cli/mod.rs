@@ -38,9 +38,9 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, EvalArgs, InitArgs, McpCommand, MemoryCommand, OAuthCommand,
-    PairCommand, PlanArgs, PlanCommand, RolesCommand, RunArgs, SecretsCommand, ServiceCommand, SkillsCommand,
-    TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, EvalArgs, EvalCommand, InitArgs, McpCommand, MemoryCommand,
+    OAuthCommand, PairCommand, PlanArgs, PlanCommand, ReplayArgs, RolesCommand, RunArgs, SecretsCommand,
+    ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 

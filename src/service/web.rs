@@ -7,6 +7,7 @@ mod details;
 mod notify;
 mod now;
 mod origins;
+mod passkeys;
 mod plans;
 mod repeat;
 mod rooms;

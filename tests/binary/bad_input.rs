@@ -107,9 +107,9 @@ fn a_home_that_cant_be_written_to() {
         command.arg(plain.get_program()).args(words).env_clear().env("HOME", home.path()).current_dir("/");
         told(&home, &Ended::of(command.output().unwrap()))
     };
-    insta::assert_snapshot!(run(&["chat", "--once", "what is overdue?"]), @"");
+    insta::assert_snapshot!(run(&["chat", "--once", "what is overdue?"]), @"Some(1) adjutant: the store at HOME/.local/share/adjutant/adjutant.db can't be opened: Permission denied (os error 13). Check that [store] url is right and that the place is writable");
     let path = home.path().join("config.toml");
-    insta::assert_snapshot!(run(&["init", "--defaults", "--config", path.to_str().unwrap()]), @"");
+    insta::assert_snapshot!(run(&["init", "--defaults", "--config", path.to_str().unwrap()]), @"Some(1) adjutant: can't write HOME/config.toml: Permission denied (os error 13); run this as root, or name another file with --config");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
@@ -123,9 +123,9 @@ fn a_port_that_another_program_has() {
         let told = told(&home, &home.run(&["serve"]));
         told.lines().last().unwrap_or_default().replace(&address, "ADDRESS")
     };
-    insta::assert_snapshot!(serve(format!("[http]\nlisten = \"{address}\"\n")), @"");
+    insta::assert_snapshot!(serve(format!("[http]\nlisten = \"{address}\"\n")), @r#"Some(1) adjutant: can't listen on ADDRESS: Address already in use (os error 98); change [http] listen, or set it to """#);
     let page = format!("[http]\nlisten = \"\"\n[channels.web]\nlisten = \"{address}\"\n");
-    insta::assert_snapshot!(serve(page), @"");
+    insta::assert_snapshot!(serve(page), @"Some(1) adjutant: can't listen on ADDRESS: Address already in use (os error 98); change [channels.web] listen");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `adjutant eval`: two models side by side, what is wrong in a file, and a model that obeys every text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool};
@@ -188,4 +190,105 @@ fn the_shipped_worlds_can_be_made() {
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let runs: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(runs[0]["scenarios"].as_array().unwrap().len(), 100);
+}
+
+/// What is said, and what models make of it: `good` made the journal.
+fn of_the_day(request: &Value) -> Reply {
+    let (all, model) = (request["messages"].as_array().unwrap(), request["model"].as_str().unwrap());
+    let said = all.iter().rposition(|message| message["role"] == "user").unwrap();
+    let (is_task, has_results) = (all[said].to_string().contains("buy milk"), said + 1 < all.len());
+    let letter = json!({"to": ["bob@example.test"], "subject": "Milk", "body": "Buy it."});
+    match (model, is_task, has_results) {
+        _ if !has_tool(request, "dispatch_agent") => wishes(),
+        ("good", true, false) => direct("tasks.create", &json!({"title": "Buy milk"})),
+        ("other", true, false) => direct("tasks.create", &json!({"title": "Milk"})),
+        ("mailer", _, false) => direct("email.send", &letter),
+        ("mailer", ..) => Reply::text("Sent."),
+        ("other", false, _) => Reply::text("Hi there."),
+        (_, true, true) => Reply::text("Done."),
+        _ => Reply::text("Hello."),
+    }
+}
+
+/// A home whose journal has two requests, with a mail account whose server is here.
+fn home_with_journal(model: &FakeModel) -> (Home, TcpListener) {
+    let smtp = TcpListener::bind("127.0.0.1:0").unwrap();
+    smtp.set_nonblocking(true).unwrap();
+    let home = Home::with_config(&format!(
+        "[model]\nprovider = \"openai\"\nname = \"good\"\nbase_url = \"{}\"\nprice = {{ input = 1.0, output = 2.0 }}\n\
+         [mail]\nfrom = \"ada@example.test\"\n[mail.smtp]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nuser = \"ada\"\npassword = \"secret\"\n",
+        model.base_url(),
+        smtp.local_addr().unwrap().port()
+    ));
+    for (text, answer) in [("add a task to buy milk", "Done."), ("hello", "Hello.")] {
+        let ended = home.run(&["chat", "--once", text]);
+        assert!(ended.stdout.contains(answer), "{ended:?}");
+    }
+    assert_eq!(home.tasks(), ["Buy milk"]);
+    (home, smtp)
+}
+
+/// All files of a home's data.
+fn data(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![home.data()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => drop(files.insert(path.clone(), std::fs::read(&path).unwrap())),
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn the_journal_again_with_the_same_model_is_the_same_and_with_another_shows_what_differs() {
+    let model = FakeModel::start(of_the_day);
+    let (home, _smtp) = home_with_journal(&model);
+    let before = data(&home);
+    let ended = home.run(&["eval", "replay", "--model", "good", "--model", "other"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let lines = lines(&ended);
+    let wanted = [
+        "✓ good: add a task to buy milk",
+        "✓ good: hello",
+        "✗ other: add a task to buy milk",
+        r#"changed: tasks.create {"title":"Milk"} instead of {"title":"Buy milk"}"#,
+        "✗ other: hello",
+        "Hello. │ Hi there.",
+        "requests 2 2 2",
+        "the same 2 0",
+    ];
+    for line in wanted {
+        assert!(lines.iter().any(|said| said == line), "{line}: {lines:#?}");
+    }
+    assert!(before == data(&home), "the data has changed");
+}
+
+#[test]
+fn a_model_that_orders_an_email_sends_none_and_writes_nothing() {
+    let model = FakeModel::start(of_the_day);
+    let (home, smtp) = home_with_journal(&model);
+    let before = data(&home);
+    let ended = home.run(&["eval", "replay", "--model", "mailer", "--last", "1", "--json"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    let runs: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let [turn] = runs[0]["turns"].as_array().unwrap().as_slice() else { panic!("{runs}") };
+    assert_eq!((&turn["text"], &turn["answers"]["now"]), (&json!("hello"), &json!("Sent.")));
+    assert!(turn["added"][0].as_str().unwrap().starts_with("email.send {"), "{turn}");
+    let last = model.received().last().unwrap().body["messages"].to_string();
+    assert!(last.contains("Held back"), "{last}");
+    assert_eq!(smtp.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "somebody sent something");
+    assert!(before == data(&home), "the data has changed");
+}
+
+#[test]
+fn without_a_journal_there_is_nothing_to_replay() {
+    let model = FakeModel::start(of_the_day);
+    let (home, _smtp) = home_with_journal(&model);
+    let ended = home.run(&["eval", "replay", "--since", "2999-01-01"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("nothing to replay"), "{ended:?}");
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use adjutant_skills::builtin;
+use adjutant_skills::builtin::{self, written_by};
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::{Store, executions, questions, turns};
@@ -36,6 +36,12 @@ pub(crate) async fn check(store: &Store, named: &BTreeSet<String>) {
     }
 }
 
+/// What a call with these arguments replaces.
+fn replaced(arguments: &str) -> Option<String> {
+    let arguments: serde_json::Value = serde_json::from_str(arguments).ok()?;
+    arguments["replaces"].as_str().map(str::to_owned)
+}
+
 fn faultless(
     rows: &[ExecutionRow],
     asked: &[QuestionRow],
@@ -57,15 +63,27 @@ fn faultless(
                 question.execution_id.as_ref() == Some(&row.id) && question.answer == Some(Answer::Approve)
             }),
             Some(Basis::Wish(number)) => {
-                *used.entry(*number).or_default() += 1;
+                // A draft of the turn that is written anew takes no second wish.
+                let redone =
+                    written_by(row.parameters.as_deref().and_then(replaced).as_deref().unwrap_or(""));
+                let is_redone = skill == "email.draft" && rows.iter().any(|other| other.id == redone);
+                *used.entry(*number).or_default() += usize::from(!is_redone);
                 let wish = wishes.all.get(*number);
                 let kind = builtin::find(skill).and_then(|skill| skill.action());
                 wish.zip(kind).is_some_and(|(wish, kind)| {
                     let most = wish.count.map(|count| (count as usize).max(wish.targets.len()));
-                    // Of an event, "undo" may also ask for the change back.
+                    // Of an event or a mail, "undo" may also ask for the change back.
                     let is_undo = wish.kind == ActionKind::Undo
-                        && matches!(kind, ActionKind::EventChange | ActionKind::EventDelete);
-                    (is_undo || Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind))
+                        && matches!(
+                            kind,
+                            ActionKind::EventChange | ActionKind::EventDelete | ActionKind::MailSort
+                        );
+                    // A wish to be reminded may be for the calendar app.
+                    let is_reminder = wish.kind == ActionKind::TaskCreate
+                        && row.parameters.as_deref().is_some_and(|json| json.contains("\"reminders\""));
+                    (is_undo
+                        || is_reminder
+                        || Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind))
                         && most.is_none_or(|most| used[number] <= most)
                 })
             }

@@ -1,10 +1,12 @@
 //! A person changes or drops what still waits for their yes: the model knows what waits and takes the question back, so that
 //! the old wish isn't done beside the new one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::Policy;
 use adjutant_models::{Request, Role};
+use adjutant_store::Batch;
 use adjutant_types::{TurnStatus, WAITING};
 use serde_json::{Value, json};
 
@@ -197,6 +199,42 @@ async fn of_two_questions_one_is_dropped_and_the_other_answered() {
     let error = app.agent(&done, "a").await.error.unwrap_or_default();
     assert!(error.contains("rejected") && error.contains("changed in a later message"), "{error}");
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_change_of_one_question_says_which_other_one_still_waits() {
+    let script = || {
+        Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, said) if said.contains("change ") => {
+                replace(said.rsplit(' ').next().unwrap(), &json!({"title": "pay half"}))
+            }
+            (false, _) => calls(vec![create("a", "pay rent", &[]), create("b", "pay the deposit", &[])]),
+        })
+    };
+    for (answers, done) in [
+        (&["both"] as &[&str], &["pay half", "pay rent"] as &[&str]),
+        (&["yes to both"], &["pay half", "pay rent"]),
+        (&["yes", "all of them"], &["pay half", "pay rent"]),
+        (&["no to both"], &[]),
+        (&["no", "both"], &[]),
+    ] {
+        let app = careful(script()).await;
+        app.says("ada", "pay both").await;
+        let id = question_about(&app, "deposit").await;
+        let changed = app.says("ada", &format!("all except 2, change {id}")).await;
+        let open = "\n\nNot answered yet:\n**13** Add a task: “pay rent”\n";
+        assert!(changed.text.contains(open), "{}", changed.text);
+        for answer in answers {
+            assert_eq!(titles(&app).await, [""; 0]);
+            app.says("ada", answer).await;
+        }
+        app.rests().await;
+        let mut made = titles(&app).await;
+        made.sort();
+        assert_eq!(made, done, "{answers:?}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]
@@ -620,15 +658,129 @@ async fn what_is_done_and_what_has_not_begun_stand_with_the_question() {
     app.says("ada", "what about the rent?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(request.messages.iter().any(|message| message.text.starts_with(long.trim())), "{request:#?}");
-    let id = regex::Regex::new(r"\[\w+\]").unwrap();
+    let id = regex::Regex::new(r"\[(id )?\w+\]").unwrap();
     let told = waiting(&request).join("\n");
     let told = id.replace_all(&told, "[ID]");
     let wanted = r#"- tasks.create [ID] {"title":"pay rent"}
 Done already:
-- memory.save completed: I'll remember: Rent is due
+- memory.save completed: I'll remember: Rent is due [ID]
 Not begun; follows by itself, also after a replacement:
 - tasks.create: {"title":"tell Bob"}"#;
     assert!(told.starts_with(wanted) && !told.contains("said with the question"), "{told}");
+    app.says("ada", "/stop").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn several_questions_are_told_in_the_order_and_by_the_numbers_that_the_person_reads() {
+    let app =
+        careful(Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "cards") => calls(vec![
+                agent("note", &["memory.save"], json!({"arguments": {"text": "Cards are due"}})),
+                create("a", "card for Carol", &["note"]),
+                create("b", "card for Bob", &[]),
+            ]),
+            (false, said) => text(format!("heard {said}")),
+        }))
+        .await;
+    let asked = app.says("ada", "cards").await.text;
+    assert!(asked.contains("**1.** Add a task: “card for Carol”"), "{asked}");
+    app.says("ada", "tell me more").await;
+    let id = regex::Regex::new(r"\[\w+\]").unwrap();
+    let told = waiting(&app.requests(Who::Orchestrator).pop().unwrap()).join("\n");
+    let told = id.replace_all(&told, "[ID]");
+    let wanted = "- 1. tasks.create [ID] {\"title\":\"card for Carol\"}\n\
+                  - 2. tasks.create [ID] {\"title\":\"card for Bob\"}\n";
+    assert!(told.starts_with(wanted), "{told}");
+    // What is left keeps its number.
+    app.says("ada", "no to 1").await;
+    app.rests().await;
+    app.says("ada", "tell me more").await;
+    let told = waiting(&app.requests(Who::Orchestrator).pop().unwrap()).join("\n");
+    assert!(told.starts_with("- 2. tasks.create"), "{told}");
+    app.says("ada", "/stop").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_message_right_after_a_no_to_one_of_two_is_answered_before_the_other_is() {
+    let app =
+        careful(Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "cards") => {
+                calls(vec![create("a", "card for Carol", &[]), create("b", "card for Bob", &[])])
+            }
+            (false, said) => text(format!("heard {said}")),
+        }))
+        .await;
+    app.says("ada", "cards").await;
+    app.says("ada", "no to 1").await;
+    // The turn that asked may have taken it over.
+    let heard = app.says("ada", "tell me more").await;
+    assert!(heard.text.contains("b \"waiting\"") || heard.text == "heard tell me more", "{}", heard.text);
+    app.says("ada", "/stop").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_waits_by_its_id_alone_is_told_with_its_title_in_a_block_where_others_wrote_it() {
+    for is_of_others in [false, true] {
+        let script =
+            Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+                (true, _) => ends(request),
+                (false, "drop it") => agent("a", &["tasks.delete"], json!({"arguments": {"id": "t1"}})),
+                (false, said) => text(format!("heard {said}")),
+            });
+        let app = scripted_with(script, |config| {
+            config.approval.skills.insert("tasks.delete".into(), Policy::Ask);
+        })
+        .await;
+        app.says("ada", "hello").await;
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
+             SELECT 't1', id, 'Buy the lamp', '', '[]', 'normal', 'open', 0 FROM people",
+            [],
+        );
+        if is_of_others {
+            batch.run(
+                "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+                 SELECT id, 'tasks', 't1', 'a mail', '', 1 FROM people",
+                [],
+            );
+        }
+        app.store().write(batch).await.unwrap();
+        app.says("ada", "drop it").await;
+        app.says("ada", "tell me more").await;
+        let told = waiting(&app.requests(Who::Orchestrator).pop().unwrap()).join("\n");
+        let line = told.lines().find(|line| line.contains("Buy the lamp")).unwrap_or(&told);
+        match is_of_others {
+            false => {
+                assert!(line.starts_with("- tasks.delete [") && line.ends_with(r#" {"id":"t1"}"#), "{told}")
+            }
+            true => assert!(told.contains("]\n[outside text ") && !line.contains('['), "{told}"),
+        }
+        app.says("ada", "/stop").await;
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn of_several_messages_in_one_turn_the_newest_is_quoted() {
+    let gate = Gate::closed();
+    let held = Arc::clone(&gate);
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "where is it?") => text("never").behind(&held),
+            (false, _) => create("a", "pay rent", &[]),
+        });
+    let app = careful(script).await;
+    app.tells("ada", "where is it?").await;
+    gate.arrived(1).await;
+    let asked = app.says("ada", "and pay the rent").await.text;
+    assert!(asked.contains("You asked: “and pay the rent”."), "{asked}");
     app.says("ada", "/stop").await;
     app.ends_well().await;
 }

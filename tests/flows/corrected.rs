@@ -196,7 +196,7 @@ async fn a_second_home_is_asked_about() {
     assert_eq!(
         told,
         format!(
-            "params: since 21 November 2026 I remember: “Lives in Berlin” [{berlin}]. Ask which is true now. With \
+            "params: since 21 November 2026 I remember: “Lives in Berlin” [{berlin}]. If the person hasn't said which is true now, ask. With \
              replaces_id = {berlin} the new one takes its place; with replaces_id = none both stay"
         )
     );
@@ -210,5 +210,25 @@ async fn a_second_home_is_asked_about() {
     assert_eq!(memories(&app).await, ["Works at Acme", "Lives in Rome, too", "Lives in Berlin"]);
     let on_topic = "SELECT count(*) FROM memories WHERE topic = 'home town'";
     assert_eq!(app.store().count(on_topic, &[]).await.unwrap(), 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_second_home_or_employer_is_noticed_without_a_topic() {
+    let app = scripted(skill_caller()).await;
+    let save = async |fact: Value| call(&app, "memory.save", fact).await.0;
+    for (first, second) in [
+        (json!({"text": "Lives in Berlin"}), json!({"text": "Moved to Hamburg"})),
+        (json!({"text": "Works for Example", "topic": "employer"}), json!({"text": "Works at Fabrikam"})),
+    ] {
+        save(first.clone()).await;
+        let refused = save(second).await;
+        let why = format!("I remember: “{}”", first["text"].as_str().unwrap());
+        assert!(refused.contains(&why) && refused.contains("If the person hasn't said"), "{refused}");
+    }
+    for other in ["Bob lives in Paris", "Works from home on Fridays", "Lives with Ann"] {
+        let saved = save(json!({"text": other})).await;
+        assert!(saved.contains(other) && !saved.contains("I remember: “"), "{saved}");
+    }
     app.ends_well().await;
 }

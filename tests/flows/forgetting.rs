@@ -132,7 +132,8 @@ async fn what_may_be_meant_as_well_is_shown_when_something_is_forgotten() {
     let app = scripted(doer()).await;
     app.says("ada", r#"memory.save: {"text": "Ada moved to Lyon in March"}"#).await;
     app.says("ada", r#"memory.save: {"text": "Ada likes tea"}"#).await;
-    app.says("ada", r#"memory.save: {"text": "Ada lives in Villeurbanne near Lyon"}"#).await;
+    app.says("ada", r#"memory.save: {"text": "Ada lives in Villeurbanne near Lyon", "replaces_id": "none"}"#)
+        .await;
     let heard = app.says("ada", r#"memory.forget: {"query": "where I live"}"#).await;
     assert!(heard.text.contains("Forgotten: Ada lives in Villeurbanne"), "{}", heard.text);
     let still = heard.text.split("Still remembered").nth(1).unwrap();

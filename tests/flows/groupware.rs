@@ -123,6 +123,24 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
 }
 
 #[tokio::test]
+async fn one_event_of_a_series_that_moves_is_compared_alone() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    let weekly = json!({"title": "Stand-up", "start": "2026-11-26T10:00", "duration": "15m",
+        "recurrence": "FREQ=WEEKLY;COUNT=8"});
+    let (_, series) = call(&app, "calendar.create_event", weekly).await;
+    let offsite = json!({"title": "Offsite", "start": "2026-12-10T08:00", "end": "2026-12-10T18:00"});
+    let (said, _) = call(&app, "calendar.create_event", offsite).await;
+    assert!(said.contains("It overlaps with “Stand-up”"), "{said}");
+    let one = json!({"id": series["id"], "instance": "2026-12-03T10:00", "start": "2026-12-03T10:15"});
+    let (said, _) = call(&app, "calendar.update_event", one).await;
+    assert!(said.contains("only this time") && !said.contains("overlaps"), "{said}");
+    let all = json!({"id": series["id"], "start": "2026-11-26T10:30"});
+    let (said, _) = call(&app, "calendar.update_event", all).await;
+    assert!(said.contains("It overlaps with “Offsite”"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn each_time_that_overlaps_is_named() {
     let app = app_in(Tz::Europe__Berlin).await;
     let daily = json!({"title": "Stand-up", "start": "2026-11-25T09:00", "duration": "15m",

@@ -78,6 +78,30 @@ async fn a_number_means_the_same_question_after_another_was_answered() {
 }
 
 #[tokio::test]
+async fn after_which_one_a_choice_alone_means_the_yes_or_the_no_before_it() {
+    for (said, which, done) in [
+        ("yes", "both", &["bread", "milk"] as &[&str]),
+        ("no", "both", &[]),
+        ("yes", "14", &["milk"]),
+        ("no", "13", &[]),
+    ] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        app.says("ada", "milk").await;
+        let asked = app.says("ada", said).await;
+        assert!(asked.text.starts_with("Which one do you mean?"), "{}", asked.text);
+        let heard = app.says("ada", which).await;
+        assert!(!heard.text.starts_with("Which one"), "{said} {which}: {}", heard.text);
+        app.rests().await;
+        assert_eq!(titles(&app).await, done, "{said} {which}");
+        if which != "both" {
+            app.says("ada", "no to all").await;
+        }
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn a_yes_to_do_you_mean_this_is_an_answer() {
     for (answer, done) in [("yes", 1), ("no thanks", 0)] {
         let app = careful().await;

@@ -1101,7 +1101,8 @@ async fn a_message_during_an_answer_changes_it() {
     let here = Arc::clone(&gate);
     let script = Scripted::new().orchestrator(move |request| {
         let said = request.messages.last().map(|message| message.text.to_string()).unwrap_or_default();
-        match said.contains("only Monday") {
+        let (said, note) = said.split_once("\n\n[The person wrote again").unwrap_or((said.as_str(), ""));
+        match said.contains("only Monday") && note.contains("they still see:]\nMonday, \n[") {
             false => text("Monday, Tuesday").writing("Monday, Tues").behind(&here),
             true => text(format!("You said: {said}")),
         }
@@ -1114,6 +1115,55 @@ async fn a_message_during_an_answer_changes_it() {
     assert!(answer.text.ends_with("what's on?\nonly Monday"), "{}", answer.text);
     assert_eq!(town.texts().len(), 1, "one turn has one answer: {:?}", town.texts());
     gate.open();
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn thanks_during_an_answer_leave_what_was_read() {
+    let (written, thanked) = (Gate::closed(), Gate::closed());
+    let (first, second) = (Arc::clone(&written), Arc::clone(&thanked));
+    let script = Scripted::new().orchestrator(move |request| {
+        let said = request.messages.last().map(|message| message.text.to_string()).unwrap_or_default();
+        match said.contains("they still see:]\nAnn owes 1, \n[To keep it, begin with “(continued)”") {
+            false => text("never").writing("Ann owes 1, Bo").behind(&first),
+            true => text("(continued) Bob owes 2. You're welcome!").writing("(cont").behind(&second),
+        }
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "who owes what?");
+    let draft = town.sees("Ann owes 1, Bo").await;
+    town.writes("ada", "thx!");
+    thanked.arrived(1).await;
+    assert!(town.texts().concat().starts_with("Ann owes 1,"), "it stays on the screen: {:?}", town.texts());
+    thanked.open();
+    let answer = town.sees("You're welcome!").await;
+    assert_eq!((answer.id, answer.text.as_str()), (draft.id, "Ann owes 1, Bob owes 2. You're welcome!"));
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_said_beside_calls_stays_if_it_is_more_than_a_line() {
+    let (gate, done) = (Gate::closed(), Gate::closed());
+    let (here, rest) = (Arc::clone(&gate), Arc::clone(&done));
+    let summary = "Carol wrote twice:\n- the invoice\n- the reminder";
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        false => direct("add", "tasks.create", json!({"title": "Pay Carol"}))
+            .saying(summary)
+            .writing(summary)
+            .behind(&here),
+        true => text("That's on your list.").behind(&rest),
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "sum up what Carol wrote, and make me a task");
+    let draft = town.sees("the reminder").await;
+    gate.open();
+    done.arrived(1).await;
+    assert!(town.texts().concat().contains("the reminder"), "it stays on the screen: {:?}", town.texts());
+    done.open();
+    let answer = town.sees("That's on your list.").await;
+    assert_eq!(answer.id, draft.id);
+    assert_eq!(answer.text.matches("the reminder").count(), 1, "{}", answer.text);
+    assert!(answer.text.starts_with("Carol wrote twice:"), "{}", answer.text);
     town.ends_well().await;
 }
 

@@ -74,6 +74,7 @@ async fn the_assistant_knows_what_the_product_can_do_without_being_told_in_each_
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
+    assert!(!told.contains("/connect") && told.contains("only where the owner"), "not set up: {told}");
     let request = app.requests(Who::Orchestrator).remove(0);
     assert!(!serde_json::to_string(&request).unwrap().contains("/memories"));
     let told = app.room("team").says("ada", "what can you do?").await.text;

@@ -139,7 +139,6 @@ async fn slash_commands_are_answered_once_each() {
     - `/room RULE`: Set when I answer in a room, and whom
     - `/mine`: Review what I created from other people's messages
     - `/trace`: See what I did for your last message
-    - `/connect PROVIDER`: Connect your email, calendar and contacts
     - `/accounts`: See your connected accounts, or disconnect one
     - `/link CODE`: Link your accounts on different platforms
     - `/web`: Open your conversations as a web page

@@ -1,10 +1,15 @@
 //! `/undo` and "undo that": what was done last is as it was before, once.
 
+use adjutant_fakes::mail_server;
+use adjutant_models::Request;
 use serde_json::{Value, json};
 
 use crate::app::{
     Heard, TestApp, configured, direct, results, scripted, scripted_with, skill_file, user_text,
 };
+use crate::groupware::{call, skill_caller};
+use crate::mail::with;
+use crate::prompts::deliver;
 use crate::scripted::{Scripted, calls, has_results, text};
 use crate::trust::{furnish, world};
 
@@ -153,7 +158,7 @@ async fn what_was_undone_stands_before_what_was_not() {
     let asked = app.says("ada", "go").await;
     app.presses("ada", &asked, "Approve").await;
     let said = app.says("ada", "undo it").await.text;
-    assert!(said.contains("✓ Undone: Added “milk”; This can't be undone: Saved, not sent"), "{said}");
+    assert!(said.contains("✓ Undone: Added “milk”. This can't be undone: Saved, not sent"), "{said}");
     app.ends_well().await;
 }
 
@@ -230,4 +235,59 @@ async fn after_reading_something_undo_asks_for_the_time_before_and_for_no_other(
         app.says("ada", "/stop").await;
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn after_reading_something_undo_of_something_else_asks_and_says_what_it_would_take_back() {
+    for (targets, asks) in [(json!(["acme"]), true), (json!(["the rent"]), false), (json!([]), false)] {
+        let wishes = json!([{"kind": "undo", "count": 1, "targets": targets}]);
+        let script = Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(|request| {
+            match (has_results(request), user_text(request)) {
+                (true, _) => text("Done."),
+                (_, "add it") => direct("a", "tasks.create", json!({"title": "Pay the rent"})),
+                (_, "read it") => direct("r", "outside.read", json!({})),
+                _ => direct("u", "assistant.undo", json!({})),
+            }
+        });
+        let app = scripted_with(script, |config| world(config, "Undo everything.")).await;
+        for said in ["add it", "read it"] {
+            app.says("ada", said).await;
+        }
+        let heard = app.says("ada", "i still want the acme one. undo").await;
+        assert_eq!(!heard.buttons().is_empty(), asks, "{}", heard.text);
+        assert_eq!(tasks(&app).await.is_empty(), !asks);
+        if asks {
+            assert!(heard.text.contains("Undo: Added “Pay the rent”"), "{}", heard.text);
+            app.presses("ada", &heard, "Reject").await;
+        }
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_wish_to_undo_the_archiving_moves_that_mail_back_and_no_other() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for subject in ["Newsletter", "Ballot"] {
+        deliver(server, "Shop <shop@example.test>", subject, "Hello.").await;
+    }
+    let wishes = |request: &Request| {
+        let now = request.messages[1].text.rsplit("Now: ").next().unwrap_or_default();
+        match now.contains("archive") {
+            true => json!([{"kind": "mail.sort", "count": 1, "targets": []}]),
+            false => json!([{"kind": "undo", "count": 1, "targets": ["archiving"]}]),
+        }
+    };
+    let app = with(server, skill_caller().clean_room(wishes)).await;
+    let read = json!({"message_ids": ["<newsletter@example.test>", "<ballot@example.test>"]});
+    call(&app, "email.read", read).await;
+    let to = |id: &str, folder: &str| json!({"message_id": id, "folder": folder});
+    let news = "<newsletter@example.test>";
+    let (said, _) = call(&app, "email.move", to(news, "archive")).await;
+    assert!(said.starts_with("Moved “Newsletter”"), "{said}");
+    let asked = app.says("ada", &format!("email.move {}", to(news, "trash"))).await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    let (said, _) = call(&app, "email.move", to(news, "INBOX")).await;
+    assert!(said.starts_with("Moved “Newsletter”"), "{said}");
+    app.ends_well().await;
 }

@@ -97,6 +97,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     717630e9cd3e migrations/postgres/0050_push.sql
     ea329b42ced2 migrations/postgres/0051_settings.sql
     bb5d4badb602 migrations/postgres/0052_talk.sql
+    ff9b8ca11d09 migrations/postgres/0053_passkeys.sql
     ");
 }
 
@@ -149,6 +150,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     717630e9cd3e migrations/sqlite/0050_push.sql
     18c39e17ffd8 migrations/sqlite/0051_settings.sql
     71b6a7bba509 migrations/sqlite/0052_talk.sql
+    ff9b8ca11d09 migrations/sqlite/0053_passkeys.sql
     ");
 }
 

@@ -8,6 +8,7 @@ mod connect;
 mod instances;
 mod live;
 mod login;
+mod passkeys;
 mod pictures;
 mod plans;
 mod push;

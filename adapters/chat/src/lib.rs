@@ -30,7 +30,7 @@ pub use commands::{COMMANDS, SlashCommand, is_command};
 pub use form::{Form, TextPart};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, Mention, MessageEdit, Update};
 pub use limits::{LengthUnit, Limits, Markup};
-pub use live_text::{LiveText, unchanged};
+pub use live_text::{CONTINUED, LiveText, continued, is_told, unchanged};
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
 pub use port::{
     AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,

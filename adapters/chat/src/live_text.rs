@@ -7,6 +7,23 @@ use parking_lot::Mutex;
 /// How much of an answer is shown while it is written, in bytes: more than a platform's longest message.
 const MAX_LENGTH: usize = 32 * 1024;
 
+/// Begins an answer that goes on where the one before it broke off.
+pub const CONTINUED: &str = "(continued)";
+
+/// The answer that goes on where another one broke off, if this text says that it does.
+pub fn continued(before: &str, text: &str) -> Option<String> {
+    let rest = text.trim_start().strip_prefix(CONTINUED).filter(|_| !before.is_empty())?;
+    let rest = rest.trim_start_matches(' ');
+    // A table goes on in its next line.
+    let rest = if before.ends_with('\n') { rest.strip_prefix('\n').unwrap_or(rest) } else { rest };
+    Some(format!("{before}{rest}"))
+}
+
+/// Whether a text beside tool calls is told with the answer: one line of it says what is being done.
+pub fn is_told(text: &str) -> bool {
+    text.trim().contains('\n') || text.chars().nth(200).is_some()
+}
+
 /// What of an answer is written so far. Whoever shows it reads the newest text, at their own pace.
 #[derive(Debug, Clone, Default)]
 pub struct LiveText(Arc<Mutex<Written>>);
@@ -15,9 +32,19 @@ pub struct LiveText(Arc<Mutex<Written>>);
 struct Written {
     text: String,
     is_withdrawn: bool,
+    /// What stands above it.
+    above: String,
+    /// The answer that was broken off for it: shown until it begins.
+    before: String,
 }
 
 impl LiveText {
+    /// An answer below what was said beside calls, after one that was broken off.
+    #[must_use]
+    pub fn after(above: String, before: String) -> Self {
+        Self(Arc::new(Mutex::new(Written { above, before, ..Written::default() })))
+    }
+
     /// Adds words.
     pub fn push(&self, words: &str) {
         let mut written = self.0.lock();
@@ -29,17 +56,27 @@ impl LiveText {
 
     /// A try begins; what an earlier one wrote is void.
     pub fn restart(&self) {
-        *self.0.lock() = Written::default();
+        let mut written = self.0.lock();
+        written.text.clear();
+        written.is_withdrawn = false;
     }
 
-    /// This try's text isn't the answer, because tool calls follow.
+    /// This try's text isn't the answer, because tool calls follow. What is told all the same stays.
     pub fn withdraw(&self) {
-        *self.0.lock() = Written { text: String::new(), is_withdrawn: true };
+        let mut written = self.0.lock();
+        written.is_withdrawn = true;
+        if !is_told(&written.text) {
+            written.text.clear();
+        }
     }
 
-    /// The text so far; empty if there is none, or none that may be the answer.
+    /// The text so far; empty if there is none, or none that may be told.
     pub fn text(&self) -> String {
-        self.0.lock().text.clone()
+        let Written { text, above, before, .. } = &*self.0.lock();
+        let begins = !CONTINUED.starts_with(text.trim());
+        let own = continued(before, text).unwrap_or_else(|| if begins { text } else { before }.clone());
+        let gap = if above.is_empty() || own.is_empty() { "" } else { "\n\n" };
+        format!("{above}{gap}{own}")
     }
 }
 
@@ -76,6 +113,25 @@ mod tests {
         live.restart();
         live.push(&"🦀".repeat(MAX_LENGTH));
         assert_eq!(live.text().len(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn an_answer_goes_on_where_another_broke_off_or_takes_its_place() {
+        let live = LiveText::after("Above.".into(), "| Ann | 1 |\n".into());
+        let kept = "Above.\n\n| Ann | 1 |\n";
+        assert_eq!(live.text(), kept);
+        live.push("(cont");
+        assert_eq!(live.text(), kept);
+        live.push("inued)\n| Bob | 2 |");
+        assert_eq!(live.text(), format!("{kept}| Bob | 2 |"));
+        live.restart();
+        live.push("Monday");
+        assert_eq!(live.text(), "Above.\n\nMonday");
+        assert_eq!(continued("One, ", "(continued) two.").unwrap(), "One, two.");
+        assert_eq!((continued("One", "two"), continued("", "(continued) two")), (None, None));
+        live.push(": three\n- things");
+        live.withdraw();
+        assert_eq!(live.text(), "Above.\n\nMonday: three\n- things", "it is told beside calls");
     }
 
     #[test]

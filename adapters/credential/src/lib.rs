@@ -1,7 +1,7 @@
 //! What the clients of mail, calendars and contacts share: what they log in with, and the kinds of their errors.
 //!
-//! A client logs in with a password, or with access tokens, which end after an hour. Where tokens come from is none of its
-//! business: it asks for one before it logs in, and for another one if the server refuses it.
+//! A client logs in with a password, or with access tokens, which end after an hour. Where tokens come from is none of
+//! its business: it asks for one before it logs in, and for another one if the server refuses it.
 
 use std::fmt;
 use std::sync::Arc;

@@ -71,6 +71,10 @@ impl FromStr for MessageRef {
     }
 }
 
+fn location_id(uid: u32, validity: u32, folder: &str) -> String {
+    format!("{uid}:{validity}:{folder}")
+}
+
 /// A message in the selected folder.
 struct Located {
     uid: u32,
@@ -80,7 +84,7 @@ struct Located {
 
 impl Located {
     fn found(self) -> MessageLocation {
-        MessageLocation { id: format!("{}:{}:{}", self.uid, self.validity, self.folder), folder: self.folder }
+        MessageLocation { id: location_id(self.uid, self.validity, &self.folder), folder: self.folder }
     }
 }
 

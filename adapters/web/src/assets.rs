@@ -8,6 +8,7 @@ pub(crate) const CSS: &str = include_str!("../assets/page.css");
 pub(crate) const JS: &str = include_str!("../assets/page.js");
 /// What makes the page an app.
 pub(crate) const APP: &str = include_str!("../assets/app.js");
+pub(crate) const PASSKEYS: &str = include_str!("../assets/passkeys.js");
 pub(crate) const WORKER: &str = include_str!("../assets/worker.js");
 pub(crate) const MANIFEST: &str = include_str!("../assets/manifest.json");
 
@@ -17,6 +18,7 @@ pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     digest.update(CSS);
     digest.update(JS);
     digest.update(APP);
+    digest.update(PASSKEYS);
     digest.update(WORKER);
     digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 });

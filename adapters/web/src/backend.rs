@@ -9,6 +9,7 @@ use adjutant_chat::OutgoingFile;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
+use crate::passkeys::Passkeys;
 use crate::views::{
     AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
     PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
@@ -65,7 +66,7 @@ pub struct Change {
 /// Reads the journal and takes what people do on the page. Everything a viewer asks for is checked here: whoever may
 /// not see it gets `None`, as if it weren't there.
 #[async_trait]
-pub trait Backend: Send + Sync + 'static {
+pub trait Backend: Passkeys + Send + Sync + 'static {
     /// Begins a session with a login code, which then no longer works. Returns the session's secret.
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable>;
     /// The id and the name of the person whom a login code lets in, as long as it works.

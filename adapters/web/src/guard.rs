@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
 use crate::Settings;
+use crate::passkeys::RelyingParty;
 
 /// Nothing runs, is loaded or is sent but from and to this page, and nobody frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -30,6 +31,8 @@ pub(crate) struct Guard {
     pub(crate) https: bool,
     /// What the names of cookies end with: browsers send them to every port of a host, and each may be another assistant.
     pub(crate) cookie_suffix: String,
+    /// The one of its addresses that passkeys are for.
+    pub(crate) relying_party: Option<RelyingParty>,
 }
 
 impl Guard {
@@ -51,8 +54,14 @@ impl Guard {
             hosts: urls.iter().filter_map(host).collect(),
             origins: urls.iter().map(|url| url.origin().ascii_serialization()).collect(),
             https,
+            relying_party: urls.iter().find_map(RelyingParty::of),
             cookie_suffix: port.map(|port| format!("-{port}")).unwrap_or_default(),
         }
+    }
+
+    /// The origin that passkeys are for.
+    pub(crate) fn passkeys(&self) -> Option<&str> {
+        self.relying_party.as_ref().map(|party| party.origin.as_str())
     }
 
     /// Why a request is refused, if it is.

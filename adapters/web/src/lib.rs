@@ -3,7 +3,7 @@
 //! Properties:
 //!
 //! - It knows nothing of the engine: [`Backend`] reads the journal and takes what people do; [`views`] is what is shown.
-//! - Nobody sees anything without a session, which a one-time link begins. Another site can neither read a page nor post
+//! - Nobody sees anything without a session, which a one-time link or a passkey begins. Another site can neither read a page nor post
 //!   to it, and nothing on a page runs but our own script.
 //! - Pages are made on the server and can be read without any script. The script only fetches what changed.
 //! - One task looks for changes, however many pages are open; a reader that can't keep up is cut off and comes back to
@@ -18,6 +18,7 @@ mod events;
 mod guard;
 mod markdown;
 mod pages;
+mod passkeys;
 mod port;
 mod push;
 mod routes;
@@ -27,6 +28,7 @@ pub mod views;
 
 pub use backend::{Backend, Change, Cursor, Given, Unavailable, Upload};
 pub use markdown::without_code;
+pub use passkeys::{Passkey, PasskeyLine, Passkeys};
 pub use port::{Settings, Web};
 pub use push::{SigningKey, sealed_for};
 pub use routes::router;

@@ -3,6 +3,7 @@
 mod accounts;
 mod connect;
 mod notify;
+mod passkeys;
 mod plans;
 mod reading;
 mod settings;
@@ -39,7 +40,7 @@ use crate::{Backend, Cursor, SettingsEditor, Unavailable, Web, assets};
 const MAX_FORM: usize = 128 * 1024;
 /// How long a form may take to arrive.
 const FORM_PATIENCE: Duration = Duration::from_secs(10);
-/// How many wrong codes a minute are answered as such; more are told to wait.
+/// How many wrong codes and passkeys a minute are answered as such; more are told to wait.
 const WRONG_CODES: u32 = 20;
 /// How many files are taken at once, and how long one may take to arrive.
 const UPLOADS: usize = 8;
@@ -58,7 +59,7 @@ pub(crate) struct Site {
     guard: Guard,
     live: Arc<Live>,
     uploads: Semaphore,
-    /// When the minute began, and the wrong codes since.
+    /// When the minute began, and the wrong codes and passkeys since.
     wrong_codes: Mutex<Option<(Instant, u32)>>,
 }
 
@@ -122,6 +123,8 @@ pub fn router(
         .route("/events", get(reading::events))
         .route("/sessions", get(reading::sessions).post(writing::end_session))
         .route("/login", get(reading::login_form).post(writing::sign_in))
+        .route("/login/passkey", get(passkeys::request).post(passkeys::sign_in))
+        .route("/passkeys", get(passkeys::creation).post(passkeys::change))
         .route("/logout", post(writing::sign_out))
         .route("/say", post(writing::say))
         .route("/upload", post(uploads::upload))
@@ -136,6 +139,7 @@ pub fn router(
         .route("/manifest.webmanifest", get(|| fresh("application/manifest+json", assets::MANIFEST)))
         .route("/worker.js", get(|| fresh("text/javascript; charset=utf-8", assets::WORKER)))
         .route("/assets/app.js", get(|| asset("text/javascript; charset=utf-8", assets::APP)))
+        .route("/assets/passkeys.js", get(|| asset("text/javascript; charset=utf-8", assets::PASSKEYS)))
         .route("/assets/icon-180.png", get(|| asset("image/png", assets::ICON_180)))
         .route("/assets/icon-192.png", get(|| asset("image/png", assets::ICON_192)))
         .route("/assets/icon-512.png", get(|| asset("image/png", assets::ICON_512)))
@@ -208,7 +212,7 @@ impl Site {
     fn sign_in_first(&self, headers: &HeaderMap, why: Option<&str>) -> Response {
         let wants_page = headers.get("accept").is_none_or(|kind| kind.as_bytes().starts_with(b"text/html"));
         match wants_page {
-            true => (StatusCode::UNAUTHORIZED, Html(login(why))).into_response(),
+            true => (StatusCode::UNAUTHORIZED, Html(login(why, self.guard.passkeys()))).into_response(),
             false => (StatusCode::UNAUTHORIZED, page::sign_in_first() + "\n").into_response(),
         }
     }
@@ -235,7 +239,7 @@ impl Site {
         }
     }
 
-    /// Counts a wrong code; true if there were too many within a minute.
+    /// Counts a wrong code or passkey; true if there were too many within a minute.
     fn is_guessing(&self) -> bool {
         let mut wrong = self.wrong_codes.lock();
         let minute = wrong.filter(|(since, _)| since.elapsed() < Duration::from_mins(1));

@@ -10,6 +10,7 @@ use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
 use async_trait::async_trait;
 pub(crate) use engine::Engine;
 
+use crate::PasskeyLine;
 use crate::pages::{self, Frame};
 use crate::views::{
     AccountLine, Asked, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Edit, Entry, Field,
@@ -415,6 +416,13 @@ fn everything(text: &str) -> Vec<String> {
         since: Moment::default(),
         seen: Moment::default(),
         notified: NotifyOf::News,
+        by_passkey: true,
+    };
+    let passkey = PasskeyLine {
+        key: "k".into(),
+        browser: text.into(),
+        since: Moment::default(),
+        used: Some(Moment::default()),
     };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
@@ -431,7 +439,7 @@ fn everything(text: &str) -> Vec<String> {
         pages::trace(&frame(), &a_turn(text)),
         pages::another(&frame(), text, "code", "/talk"),
         pages::details_page(&frame(), &details),
-        pages::sessions(&frame(), &[session]),
+        pages::sessions(&frame(), &[session], &[passkey], Some("https://bot.example.org")),
         pages::people(&frame(), &[person]),
         pages::message(&frame(), text),
         pages::draft(text, text, text),

@@ -226,6 +226,8 @@ pub struct Session {
     /// When it was last used.
     pub seen: Moment,
     pub notified: NotifyOf,
+    /// Whether it began with a passkey, not with a link.
+    pub by_passkey: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,6 +14,8 @@ pub struct Env {
     pub dir: PathBuf,
     /// The machine's configuration folder, `/etc/adjutant`.
     pub etc: PathBuf,
+    /// The data folder of the machine's service, `/var/lib/adjutant`.
+    pub state: PathBuf,
     /// The machine's time zone, if known.
     pub zone: Option<String>,
     /// Whether secrets that are missing will be there when they are needed.
@@ -53,16 +55,17 @@ impl Env {
             vars: std::env::vars_os().collect(),
             dir: PathBuf::new(),
             etc: PathBuf::from("/etc/adjutant"),
+            state: PathBuf::from("/var/lib/adjutant"),
             zone: iana_time_zone::get_timezone().ok(),
             expects_secrets: false,
         }
     }
 
-    /// A made-up environment: these variables, this current folder, an empty `/etc` and no zone.
+    /// A made-up environment: these variables, this current folder, an empty `/etc`, no service and no zone.
     pub fn made_up<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>, dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { vars, etc: dir.join("etc"), dir, zone: None, expects_secrets: false }
+        Self { vars, etc: dir.join("etc"), state: dir.join("state"), dir, zone: None, expects_secrets: false }
     }
 
     /// A variable's value; none when it is unset, empty or not UTF-8.

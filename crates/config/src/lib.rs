@@ -182,7 +182,7 @@ impl Config {
     /// The same, with what is right of a file that has these problems.
     pub fn load_partly(path: Option<&Path>, env: &Env) -> Result<(Self, Vec<Problem>), ConfigError> {
         let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else {
-            return Ok((Self::bare(env)?, Vec::new()));
+            return Ok((Self::bare(env, None)?, Vec::new()));
         };
         let bytes =
             std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
@@ -201,13 +201,13 @@ impl Config {
 
     fn of_source(source: &str, path: &Path, env: &Env) -> Result<(Self, Vec<Problem>), ConfigError> {
         let shared = shared::digests(source);
-        let config = Self { path: Some(path.to_owned()), shared, ..Self::bare(env)? };
+        let config = Self { path: Some(path.to_owned()), shared, ..Self::bare(env, Some(path))? };
         Ok(config.parse(source, path, env))
     }
 
-    /// The configuration without a file.
-    fn bare(env: &Env) -> Result<Self, ConfigError> {
-        let mut config = Self::in_dir(data_dir(env)?);
+    /// The configuration before its file is read.
+    fn bare(env: &Env, file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut config = Self::in_dir(data_dir(env, file)?);
         config.assistant.timezone = machine_zone(env);
         Ok(config)
     }
@@ -347,9 +347,12 @@ fn filter(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
 }
 
-fn data_dir(env: &Env) -> Result<PathBuf, ConfigError> {
+fn data_dir(env: &Env, file: Option<&Path>) -> Result<PathBuf, ConfigError> {
+    // Commands beside the machine's service use its folder, if they may: the key of logins and people's files are there.
+    let is_machines = file.is_some_and(|file| file.starts_with(&env.etc));
+    let machines = || Some(env.state.clone()).filter(|folder| is_machines && folder.read_dir().is_ok());
     let own = || env.xdg("XDG_DATA_HOME", ".local/share").map(|folder| folder.join("adjutant"));
-    env.path("ADJUTANT_DATA_DIR").or_else(own).ok_or_else(|| {
+    env.path("ADJUTANT_DATA_DIR").or_else(machines).or_else(own).ok_or_else(|| {
         ConfigError::one(None, "$HOME isn't set, so there is no folder for data; set $ADJUTANT_DATA_DIR")
     })
 }

@@ -665,6 +665,22 @@ fn data_and_skills_lie_where_the_surroundings_say() {
 }
 
 #[test]
+fn commands_beside_the_machines_service_use_its_data() {
+    let folder = TempDir::new().unwrap();
+    let env = |vars| Env::made_up(vars, folder.path());
+    let data = |path: &str, env: Env| Config::of_text("", &folder.path().join(path), &env).unwrap().data_dir;
+    let own = PathBuf::from("/home/ada/.local/share/adjutant");
+    assert_eq!(data("etc/config.toml", env(vec![HOME])), own, "there is no service");
+    std::fs::create_dir(folder.path().join("state")).unwrap();
+    assert_eq!(data("etc/config.toml", env(vec![HOME])), folder.path().join("state"));
+    assert_eq!(data("config.toml", env(vec![HOME])), own);
+    assert_eq!(
+        data("etc/config.toml", env(vec![HOME, ("ADJUTANT_DATA_DIR", "/data")])),
+        PathBuf::from("/data")
+    );
+}
+
+#[test]
 fn the_zone_is_the_machines_unless_something_says_otherwise() {
     let zone = |vars: &[(&str, &str)], machine: Option<&str>| {
         let mut env = Env::made_up([HOME].into_iter().chain(vars.iter().copied()), "/nowhere");

@@ -128,6 +128,8 @@ struct ActiveCall<'a> {
     targets: OnceCell<Vec<Target>>,
     /// The narrowest rule that allows the call in advance, loaded on first use.
     allowance: OnceCell<Option<Allowance>>,
+    /// Whether the call writes a draft of its turn anew, loaded on first use.
+    redoes: OnceCell<bool>,
     /// The questions of the call's server, with a person's answers.
     asked: Option<Asked>,
     /// What the turn's person has here.
@@ -160,6 +162,7 @@ impl<'a> ActiveCall<'a> {
             is_ahead: false,
             targets: OnceCell::new(),
             allowance: OnceCell::new(),
+            redoes: OnceCell::new(),
             asked: None,
             accounts: CallAccounts::default(),
             has_waited: false,

@@ -6,6 +6,8 @@ mod journal;
 mod messages;
 mod processes;
 mod records;
+#[cfg(debug_assertions)]
+pub mod simulation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +24,9 @@ pub use journal::{asked, calls, changes, context, executions, first_messages, ru
 pub use messages::{dead, inbox, outbox, questions, queues};
 pub use processes::{control, instances, leases, sharing};
 pub use records::{
-    access, attempts, connected, files, known, links, logins, memories, objects, origins, people, pins,
-    pushes, room_rules, rooms, rules, schedules, search, secrets, settings, taints, tasks, vectors, watches,
-    web,
+    access, attempts, connected, files, known, links, logins, memories, objects, origins, passkeys, people,
+    pins, pushes, room_rules, rooms, rules, schedules, search, secrets, settings, taints, tasks, vectors,
+    watches, web,
 };
 
 use adjutant_types::clock::SharedClock;
@@ -129,6 +131,14 @@ impl Store {
     /// Commits a batch, whole or not at all, and returns the first column of each returned row. It is
     /// [`StoreError::Stale`] when a statement that must find a row finds none.
     pub async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
+        #[cfg(debug_assertions)]
+        if let Some(world) = simulation::world() {
+            let mut values = Vec::new();
+            for batch in world.instead_of(batch).into_iter().filter(|batch| !batch.is_empty()) {
+                values.extend(self.inner.writer.write(batch).await?);
+            }
+            return Ok(values);
+        }
         self.inner.writer.write(batch).await
     }
 
@@ -149,6 +159,8 @@ impl Store {
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
     {
+        #[cfg(debug_assertions)]
+        simulation::before_read().await?;
         let mut query = sqlx::query_as::<Any, T>(sql);
         for argument in arguments {
             query = argument.bind_as(query);
@@ -162,6 +174,8 @@ impl Store {
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
     {
+        #[cfg(debug_assertions)]
+        simulation::before_read().await?;
         let mut query = sqlx::query_as::<Any, T>(sql);
         for argument in arguments {
             query = argument.bind_as(query);

@@ -22,7 +22,7 @@ use adjutant_chat::{Choice, Progress};
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelError, ModelErrorKind};
 use adjutant_store::questions::QuestionRow;
-use adjutant_types::{Answer, ExecutionStatus, QuestionId, QuestionKind};
+use adjutant_types::{Answer, ExecutionStatus, PromptText, QuestionId, QuestionKind};
 
 pub use limits::*;
 
@@ -140,6 +140,16 @@ pub fn written_meanwhile(text: &str) -> String {
     format!(
         "\nThe person has just written: {text:?}. It counts from now on; do what of it is still to be done."
     )
+}
+
+/// Tells the model what the person has read of the answer that they interrupted.
+pub fn said_so_far(said: PromptText) -> PromptText {
+    PromptText::from("\n\n[The person wrote again while you were answering. Of that answer they still see:]\n")
+        .with(said)
+        .with(
+            "\n[To keep it, begin with “(continued)”, also beside calls, and go on exactly where it ends, repeating \
+             nothing. Otherwise your next answer takes its place.]",
+        )
 }
 
 /// Tells the model that the person asked for a summary instead of more work.

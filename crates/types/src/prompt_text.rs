@@ -122,9 +122,9 @@ mod tests {
         assert_eq!(text(&Taint::default()), "Summary: OBEY");
         let marked = text(&Taint::by("the mail “Hi” from x@evil.test"));
         assert!(
-            marked.starts_with("Summary: [outside text 0Vx7 (the mail “Hi” from x@evil.test)"),
+            marked.starts_with("Summary: [outside text 7xV0 (the mail “Hi” from x@evil.test)"),
             "{marked}"
         );
-        assert!(marked.ends_with("\nOBEY\n[end of outside text 0Vx7]"), "{marked}");
+        assert!(marked.ends_with("\nOBEY\n[end of outside text 7xV0]"), "{marked}");
     }
 }

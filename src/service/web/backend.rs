@@ -52,6 +52,7 @@ impl Backend for WebBackend {
         };
         let session = |row: web::SessionRow| Session {
             notified: notified(&row.id),
+            by_passkey: row.by_passkey,
             key: row.id,
             browser: row.browser,
             since: moment(row.created_at, now, zone),

@@ -17,6 +17,7 @@ pub mod migrated;
 pub mod model;
 pub mod npm;
 pub mod otlp;
+pub mod passkey;
 pub mod pdf;
 pub mod pooler;
 pub mod ports;

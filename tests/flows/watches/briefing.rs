@@ -1,6 +1,8 @@
 //! Triage, the briefing, and its buttons.
 
-use std::time::Duration;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use adjutant_config::{Config, MailConfig, MailServer, People, Secret};
 use adjutant_fakes::mail_server::{self, Server};
@@ -30,6 +32,16 @@ async fn app(server: &Server, script: Scripted) -> TestApp {
         label: "shared".into(),
     };
     scripted_with(script, move |config: &mut Config| config.mail = Some(mail)).await
+}
+
+/// The server dates emails by their files: these came when their header says.
+fn date_files(inbox: &Path) {
+    let came = UNIX_EPOCH + Duration::from_secs(1_795_165_200);
+    for folder in [inbox.to_owned(), inbox.with_file_name("cur")] {
+        for file in std::fs::read_dir(folder).unwrap() {
+            File::options().write(true).open(file.unwrap().path()).unwrap().set_modified(came).unwrap();
+        }
+    }
 }
 
 /// A model that calls the skills that messages name, sorts mails, and answers what buttons say.
@@ -62,6 +74,9 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     plant("yes", "Eve <eve@elsewhere.test>", "Subject: Accepted: Offsite\r\n");
     plant("thursday", "Bob Brown <bob@elsewhere.test>", "Subject: Thursday?\r\n");
     call(&app, "tasks.create", json!({"title": "Pay the rent", "due": "2026-11-21"})).await;
+    date_files(&inbox);
+    // Being shown in a list leaves a mail waiting for its answer.
+    call(&app, "email.mark", json!({"message_id": "<thursday@elsewhere.test>", "as": "read"})).await;
 
     let heard = app.says("ada", "/run morning-briefing").await;
     for line in [
@@ -76,6 +91,7 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     let sorting = app.requests(Who::Plain);
     assert_eq!(sorting.len(), 1, "one call for all");
     let told = user_text(&sorting[0]);
+    assert!(told.contains("Sat 2026-11-21") && told.contains("1 | Fri 2026-11-20 | Bob"), "{told}");
     assert!(told.contains("Bob Brown") && told.contains("[outside text") && !told.contains("Sale"), "{told}");
 
     let later = app.presses("ada", &heard, "Tomorrow 2").await;
@@ -85,12 +101,17 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     app.sees("On it.").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let all = serde_json::to_string(&request).unwrap();
+    assert!(!all.contains("1970"), "{all}");
     for part in ["Draft an answer to this email", "thursday@elsewhere.test"] {
         assert!(all.contains(part), "{part}: {all}");
     }
     app.passes(Duration::from_hours(24)).await;
     let again = app.sees("You wanted to come back to this").await;
     assert!(again.text.contains("Thursday?"), "{}", again.text);
+    // What was answered isn't told again.
+    app.presses("ada", &again, "Done").await;
+    let triaged = call(&app, "email.triage", json!({})).await.1;
+    assert_eq!((&triaged["count"], triaged["unanswered"].as_array().unwrap().len()), (&json!(0), 4));
     app.ends_well().await;
 }
 

@@ -12,7 +12,7 @@ use crate::app::{
     Heard, TestApp, direct, outside_skill, reports, scripted_with, skill_file, without_receipts,
 };
 use crate::groupware::{call, mailbox, skill_caller};
-use crate::scripted::{Scripted, call as calls, has_results, text};
+use crate::scripted::{Scripted, Who, call as calls, has_results, text};
 
 /// A mailbox that can't be reached.
 fn with_mailbox(config: &mut Config) {
@@ -82,6 +82,29 @@ async fn what_it_may_do_is_read_once_from_the_persons_own_words() {
     let (deleted, _) = call(&app, "watch.delete", json!({"id": row.id})).await;
     assert_eq!(deleted, "Stopped. I won't tell you about email about “invoice” anymore.");
     assert!(watches::sources(store).await.unwrap().is_empty());
+    let (undone, _) = call(&app, "assistant.undo", json!({})).await;
+    assert_eq!(undone, "I'm watching again for email about “invoice”");
+    assert_eq!(watches::by_id(store, &row.id).await.unwrap().unwrap().wishes, row.wishes);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn it_may_do_what_its_words_want_though_they_name_the_condition_and_says_when_it_asks() {
+    let wishes = json!([{"kind": "watch.create", "count": 1}, {"kind": "task.create", "count": 1, "text": ""},
+        {"kind": "mail.forward", "count": 1, "targets": ["dana"]}]);
+    let app = scripted_with(skill_caller().clean_room(move |_| wishes.clone()), with_mailbox).await;
+    let words = "when an invoice arrives make a task and forward it to dana";
+    let asked = asked(&app, json!({"on": "mail", "subject": ["invoice"], "do": "ask", "words": words})).await;
+    let made = app.presses("ada", &asked, "Approve").await;
+    for part in [
+        "I may do this without asking: a new task, a forwarded email [dana].",
+        "I send something to others only where an email's sender is verified",
+    ] {
+        assert!(made.text.contains(part), "{part}: {}", made.text);
+    }
+    assert!(!made.text.contains("a new watch"), "{}", made.text);
+    let read = app.requests(Who::CleanRoom).pop().unwrap();
+    assert!(read.messages[1].text.contains("What they wait for has just come"), "{read:?}");
     app.ends_well().await;
 }
 

@@ -295,3 +295,30 @@ async fn after_a_telling_the_persons_own_wishes_ask_nothing() {
     assert!(of_turn.iter().any(|row| row.skill.as_deref() == Some("tasks.create")));
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn a_watch_that_a_press_stopped_is_in_the_history_and_comes_back_by_undo() {
+    let script = Scripted::new()
+        .orchestrator(|_| text("Hello."))
+        .clean_room(|_| serde_json::json!([{"kind": "undo", "count": 1, "targets": []}]));
+    let app = scripted(script).await;
+    app.says("ada", "hi").await;
+    let watch = watch(&app, "k3x9zq", |_| {}).await;
+    finds(&app, &watch, &[mail(1, "Offer")]).await;
+    app.passes(Duration::ZERO).await;
+    let told = app.sees("Offer").await;
+    app.presses("ada", &told, "Stop telling me").await;
+    assert!(watches::by_id(app.store(), &watch.id).await.unwrap().is_none());
+    app.says("ada", "what now?").await;
+    let request = serde_json::to_string(&app.requests(Who::Orchestrator).pop().unwrap()).unwrap();
+    for part in ["Stop telling me about calls to a web address", "Stopped. I won't tell you"] {
+        assert!(request.contains(part), "{part}: {request}");
+    }
+    let undone = app.says("ada", "/undo").await;
+    assert_eq!(undone.text, "I'm watching again for calls to a web address");
+    assert_eq!(current(&app, &watch).await.state, WatchState::Active);
+    finds(&app, &watch, &[mail(2, "Another")]).await;
+    app.passes(MINUTE).await;
+    assert_eq!(is_told(&app, "Another").await, 1);
+    app.ends_well().await;
+}

@@ -213,3 +213,12 @@ async fn a_watch_that_was_deleted_or_changed_meanwhile_has_no_wishes_any_more() 
         app.ends_waiting(1).await;
     }
 }
+
+#[tokio::test]
+async fn a_question_of_a_watch_says_when_its_words_asked_for_no_such_thing() {
+    let unsigned = || WatchItem { is_signed: None, ..invoice(1) };
+    let wished = json!([{"kind": "mail.send", "count": 1, "targets": ["dana@example.test"]}]);
+    let mail = |to: &str| json!({"to": [to], "subject": "Hi", "body": "Hello."});
+    let asked = asks(wished, "email.send", mail("mallory@elsewhere.test"), unsigned()).await.unwrap();
+    assert!(asked.contains("I'm not sure you asked for this. I can't be sure which person"), "{asked}");
+}

@@ -1,14 +1,15 @@
-//! Signing in. There are no passwords: the code comes from a chat or the command line.
+//! Signing in. There are no passwords: the code comes from a chat or the command line, a passkey from a device.
 
-use adjutant_l10n::{page, page_login};
-use maud::html;
+use adjutant_l10n::{page, page_login, page_passkeys};
+use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{leads_on, token};
+use crate::assets::VERSION;
 use crate::markdown::{markdown, plain};
 
-/// The form for a code. The link's code is in its fragment, which no server sees; the script puts it into the form.
-pub(crate) fn login(error: Option<&str>) -> String {
+/// The form for a code, and the address at which people sign in with passkeys. The link's code is in its fragment, which no server sees; the script puts it into the form.
+pub(crate) fn login(error: Option<&str>, passkeys: Option<&str>) -> String {
     let frame = Frame { title: page::sign_in(), path: "/login", viewer: None, token: "", live: None };
     frame.page(&html! {
         section.card {
@@ -22,6 +23,11 @@ pub(crate) fn login(error: Option<&str>) -> String {
                 input #code name="code" type="text" required maxlength="64" autocomplete="off"
                     autocapitalize="off" spellcheck="false";
                 button type="submit" { (page::sign_in()) }
+            }
+            @if let Some(origin) = passkeys {
+                (passkey_form("/login/passkey", origin, &html! {
+                    button.quiet type="submit" { (page_passkeys::sign_in()) }
+                }))
             }
         }
     })
@@ -48,4 +54,16 @@ pub(crate) fn another(frame: &Frame<'_>, name: &str, code: &str, next: &str) -> 
 /// A link from another site brings no cookie with it; the same request from this page does.
 pub(crate) fn bounce() -> String {
     leads_on("0", "")
+}
+
+/// A form that the script fills with what an authenticator answers, with its script.
+pub(super) fn passkey_form(action: &str, origin: &str, content: &Markup) -> Markup {
+    html! {
+        form #passkey method="post" action=(action) hidden data-origin=(origin)
+            data-failed=(page_passkeys::not_given()) data-known=(page_passkeys::known()) {
+            (content)
+            p.error role="alert" {}
+        }
+        script src={ "/assets/passkeys.js?" (*VERSION) } defer {}
+    }
 }

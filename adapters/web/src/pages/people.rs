@@ -1,11 +1,13 @@
 //! The people an owner may look at, and the browsers that are signed in.
 
-use adjutant_l10n::{page, page_people};
+use adjutant_l10n::{page, page_passkeys, page_people};
 use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{filled, moment, token};
+use super::login::passkey_form;
 use super::notify::notifications;
+use crate::PasskeyLine;
 use crate::markdown::plain;
 use crate::views::{PersonLine, Session};
 
@@ -26,7 +28,13 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     })
 }
 
-pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
+/// The viewer's sessions, passkeys, and the address that those are for.
+pub(crate) fn sessions(
+    frame: &Frame<'_>,
+    sessions: &[Session],
+    keys: &[PasskeyLine],
+    origin: Option<&str>,
+) -> String {
     let own = frame.viewer.map(|viewer| viewer.session.as_str());
     frame.page(&html! {
         h1.small { (page::account()) }
@@ -40,6 +48,7 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
         @if let Some(session) = sessions.iter().find(|session| own == Some(session.key.as_str())) {
             (notifications(frame, session.notified))
         }
+        (passkeys(frame, keys, origin))
         h2 { (page_people::browsers()) }
         p { (page_people::signed_in()) }
         ul.plain {
@@ -48,6 +57,7 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
                     div {
                         (browser(&session.browser))
                         @if own == Some(session.key.as_str()) { " · " (page_people::this_one()) }
+                        @if session.by_passkey { " · " (page_people::by_passkey()) }
                     }
                     div.by {
                         (filled(page_people::since, &moment(&session.since))) ", "
@@ -61,6 +71,42 @@ pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
             }
         }
     })
+}
+
+/// Where passkeys work, and the viewer's. The script shows the form where the browser can make one.
+fn passkeys(frame: &Frame<'_>, passkeys: &[PasskeyLine], origin: Option<&str>) -> Markup {
+    html! {
+        @if origin.is_some() || !passkeys.is_empty() {
+            h2 { (page_passkeys::passkeys()) }
+            p { (page_passkeys::about()) }
+        }
+        @if let Some(origin) = origin {
+            p #no-passkey { (page_passkeys::works_at(origin)) }
+            (passkey_form("/passkeys", origin, &html! {
+                (token(frame.token))
+                p { (page_passkeys::offer()) }
+                button type="submit" { (page_passkeys::add_button()) }
+            }))
+        }
+        ul.plain {
+            @for passkey in passkeys {
+                li {
+                    div { (browser(&passkey.browser)) }
+                    div.by {
+                        (filled(page_people::since, &moment(&passkey.since))) ", "
+                        @match &passkey.used {
+                            Some(used) => (filled(page_people::last_used, &moment(used))),
+                            None => (page_passkeys::not_used()),
+                        }
+                    }
+                    form.inline method="post" action="/passkeys" {
+                        (token(frame.token))
+                        button.quiet type="submit" name="remove" value=(passkey.key) { (page_passkeys::remove_button()) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What a browser is: the first of these names by which it calls itself, and its system.

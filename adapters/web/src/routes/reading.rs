@@ -25,8 +25,8 @@ pub(super) fn query(query: Option<String>) -> Fields {
     Fields::of(query.unwrap_or_default().as_bytes())
 }
 
-pub(super) async fn login_form() -> Html<String> {
-    Html(pages::login(None))
+pub(super) async fn login_form(State(site): Shared) -> Html<String> {
+    Html(pages::login(None, site.guard.passkeys()))
 }
 
 pub(super) async fn now(State(site): Shared, headers: HeaderMap) -> Answer {
@@ -83,7 +83,9 @@ pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Answer {
 pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Answer {
     let signed_in = site.signed_in(&headers).await?;
     let sessions = site.backend.sessions(&signed_in.viewer).await?;
-    Ok(Html(pages::sessions(&signed_in.frame(page::account(), "/sessions"), &sessions)).into_response())
+    let passkeys = site.backend.passkeys(&signed_in.viewer).await?;
+    let frame = signed_in.frame(page::account(), "/sessions");
+    Ok(Html(pages::sessions(&frame, &sessions, &passkeys, site.guard.passkeys())).into_response())
 }
 
 /// The changes from `Last-Event-ID` or `after` on. An owner may follow somebody else.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use adjutant_l10n::{page, page_login};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{RETRY_AFTER, SET_COOKIE, USER_AGENT};
+use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 
+use super::passkeys::browser;
 use super::uploads::uploads;
 use super::{Answer, Site, answer, missing, not_a_text, see};
 use crate::pages::{self, MAX_LENGTH};
@@ -22,7 +23,6 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
     let code = fields.get("code").unwrap_or_default().trim();
     let code = code.rsplit_once('#').map_or(code, |(_, code)| code);
     let is_code = code.len() == 22 && code.chars().all(|one| one.is_ascii_alphanumeric());
-    let browser = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let next = next_page(fields.get("next"));
     let before = if is_code { site.signed_in(&headers).await.ok() } else { None };
     if is_code
@@ -34,7 +34,7 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
         let frame = signed_in.frame(page::sign_in(), "");
         return Ok(Html(pages::another(&frame, &name, code, next)).into_response());
     }
-    let secret = if is_code { site.backend.sign_in(code, browser).await? } else { None };
+    let secret = if is_code { site.backend.sign_in(code, browser(&headers)).await? } else { None };
     if let Some(secret) = secret {
         // This browser has one person: notifications for the one before would show up here.
         if let (Some(before), Some(viewer)) = (before, site.backend.viewer(&secret).await?)
@@ -47,10 +47,10 @@ pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body)
     }
     site.backend.refused("code");
     if site.is_guessing() {
-        let html = Html(pages::login(Some(&page_login::too_many_codes())));
+        let html = Html(pages::login(Some(&page_login::too_many_codes()), site.guard.passkeys()));
         return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], html).into_response());
     }
-    let html = Html(pages::login(Some(&page_login::unknown_code())));
+    let html = Html(pages::login(Some(&page_login::unknown_code()), site.guard.passkeys()));
     Err((StatusCode::FORBIDDEN, html).into_response())
 }
 

@@ -11,12 +11,34 @@ use crate::views::{
     PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
     Viewer, WorkflowPage, Workflows,
 };
-use crate::{Backend, Change, Cursor, Given, Unavailable, Upload};
+use crate::{Backend, Change, Cursor, Given, Passkey, PasskeyLine, Passkeys, Unavailable, Upload};
 
 /// An engine whose outbox is a list.
 #[derive(Default)]
 pub(crate) struct Engine {
     pub(super) outbox: Mutex<Vec<Outbound>>,
+}
+
+#[async_trait]
+impl Passkeys for Engine {
+    async fn challenge(&self, _: &str) -> Result<String, Unavailable> {
+        Ok(String::new())
+    }
+    async fn passkeys(&self, _: &Viewer) -> Result<Vec<PasskeyLine>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn add_passkey(&self, _: &Viewer, _: (String, Passkey), _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn remove_passkey(&self, _: &Viewer, _: &str) -> Result<(), Unavailable> {
+        Ok(())
+    }
+    async fn passkey(&self, _: &str) -> Result<Option<Passkey>, Unavailable> {
+        Ok(None)
+    }
+    async fn begin(&self, _: &Passkey, _: (String, u32), _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
 }
 
 #[async_trait]

@@ -54,7 +54,9 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         (QuestionKind::Approval { .. }, "2") => Some(Answer::Reject),
         (QuestionKind::Approval { rule: Some(_), .. }, word) if says_always(word) => Some(Answer::Approve),
         (QuestionKind::Approval { preview, .. }, word) => {
-            let is_yes = verdict(word).or_else(|| verdicts::agrees_on(word, preview).then_some(true));
+            let is_yes = verdict(word)
+                .or_else(|| verdicts::agrees_on(word, preview).then_some(true))
+                .or_else(|| verdicts::verdict_on_both(word, preview));
             Some(if is_yes? { Answer::Approve } else { Answer::Reject })
         }
     }
@@ -344,6 +346,23 @@ mod tests {
         let owners = QuestionKind::Continue { text: String::new(), needs_owner: true };
         assert_eq!(typed("2", &owners), Some(Answer::Stop), "an owner has two buttons");
         assert_eq!(answers("approve").0, None);
+    }
+
+    #[test]
+    fn both_are_whom_the_only_question_is_for() {
+        let mail = |to: &str| QuestionKind::Approval {
+            preview: format!("Send this email to Ann <ann@x.test>: “Hi”{to}\n```\nask x@y.test\n```"),
+            arguments: String::new(),
+            rule: None,
+            delay: None,
+        };
+        let (two, one) = (mail("\n- cc: Bob <bob@x.test>"), mail(""));
+        assert_eq!(typed("yes to both", &two), Some(Answer::Approve));
+        assert_eq!(typed("no to both", &two), Some(Answer::Reject));
+        for text in ["both", "yes to both and Eve", "yes to both?"] {
+            assert_eq!(typed(text, &two), None, "{text}");
+        }
+        assert_eq!((typed("yes to both", &one), typed("yes to both", &approval())), (None, None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, inbox};
-use adjutant_turn::journal::{TurnContext, below_unshown};
+use adjutant_turn::journal::{TurnContext, below_unshown, show_said};
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
 use adjutant_types::clock;
@@ -25,7 +25,16 @@ impl Conversations {
         receipts: &[String],
     ) -> Result<(), StoreError> {
         let mut asking = Batch::new();
-        self.ask_approvals(leased, ctx, receipts, &mut asking).await?;
+        let asks = self.ask_approvals(leased, ctx, receipts, &mut asking).await?;
+        // A message that the turn has taken over is answered now, not when its question is.
+        let is_waited_for = !ctx.io.in_reply_to.lock().is_empty();
+        if !asks
+            && is_waited_for
+            && !self.is_unattended(&leased.turn).await?
+            && let Some(text) = show_said(&self.store, &leased.turn.id, &mut asking).await?
+        {
+            ctx.say(&mut asking, text, Vec::new());
+        }
         self.sleep(leased, ctx, asking).await
     }
 
@@ -103,7 +112,9 @@ impl Conversations {
         let is_delicate =
             new.iter().filter_map(|question| call(question)).any(|row| !row.taint.is_clean() || leaves(row));
         let bodies: Vec<&str> = new.iter().map(|question| question.body.as_str()).collect();
-        let own_text = Some(turn.text.as_str()).filter(|_| turn.text_taint.is_clean());
+        // Of several messages in one turn the newest is quoted.
+        let own_text = inbox::last_of_several(&self.store, &turn.id).await?.unwrap_or(turn.text.clone());
+        let own_text = Some(own_text.as_str()).filter(|_| turn.text_taint.is_clean());
         // Silence says yes only to one thing, and only of somebody who is there.
         let delay = match new[..] {
             [question] if question.delay().is_some() && !self.is_unattended(turn).await? => question.delay(),

@@ -24,14 +24,15 @@ pub(super) fn short(turn: &TurnId) -> &str {
     &turn[turn.len().saturating_sub(6)..]
 }
 
-fn help() -> String {
+fn help(may_connect: bool) -> String {
     let line = |SlashCommand { name, argument, description }: &SlashCommand| match argument {
         Some(argument) => {
             format!("- `/{name} {}`: {}", argument.to_uppercase().replace('-', " "), description())
         }
         None => format!("- `/{name}`: {}", description()),
     };
-    l10n::commands::help(COMMANDS.iter().map(line).collect::<Vec<_>>().join("\n"))
+    let all = COMMANDS.iter().filter(|command| may_connect || command.name != "connect");
+    l10n::commands::help(all.map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn unknown(word: &str) -> String {
@@ -50,7 +51,7 @@ impl Conversations {
     pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         let text = match Command::read(&row.text) {
-            Command::Help => help(),
+            Command::Help => help(self.has_logins()),
             Command::New => {
                 people::clear_history(&mut batch, &row.conversation_id);
                 l10n::commands::fresh_start()
@@ -220,14 +221,22 @@ impl Conversations {
     /// Answers the open question of this number, or asks which one is meant.
     async fn answer(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+        let asked = self.newest(&open).await?;
+        let before = match !is_command(&row.text) && verdicts::selects(given) {
+            true => self.asked_which_after(row).await?,
+            false => None,
+        };
+        let is_listed = before.is_some() || wording::questions::lists_all(&open);
+        // "Both" says to what the yes or the no was that came before it.
+        let verdict = before.filter(|before| verdicts::verdict(before).is_some());
+        let whole = verdict.filter(|_| !verdicts::decides(given)).map(|verdict| format!("{verdict} {given}"));
+        let given = whole.as_deref().unwrap_or(given);
+        let (decides, has_numbers) = (verdicts::decides(given), verdicts::names_numbers(given));
         let is_across = !is_command(&row.text)
-            && verdicts::decides(given)
-            && (verdicts::names_numbers(given)
-                || verdicts::selects(given) && self.was_asked_which(row).await?);
+            && (decides && has_numbers || !has_numbers && is_listed && verdicts::selects(given));
         if is_across || verdicts::rejects_all(given) {
             return self.answer_across(row, given).await;
         }
-        let asked = self.newest(&open).await?;
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let named = number.parse::<i64>().ok();
         let shown = |question: &QuestionRow| wording::questions::shown_number(question, &open, &asked);
@@ -250,12 +259,15 @@ impl Conversations {
         }
     }
 
-    /// Whether the open questions were listed right before this. "All" means those then.
-    async fn was_asked_which(&self, row: &InboxRow) -> Result<bool, StoreError> {
-        Ok(matches!(
-            inbox::text_before(&self.store, row).await?,
-            Some((InboxKind::Command, before)) if matches!(Command::read(&before), Command::Answer(_))
-        ))
+    /// To which answer the open questions were listed right before this; none if they weren't. "All" means those then.
+    async fn asked_which_after(&self, row: &InboxRow) -> Result<Option<String>, StoreError> {
+        Ok(match inbox::text_before(&self.store, row).await? {
+            Some((InboxKind::Command, before)) => match Command::read(&before) {
+                Command::Answer(answer) => Some(answer.to_owned()),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {

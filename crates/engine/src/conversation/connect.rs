@@ -269,7 +269,7 @@ impl Conversations {
             [] => words::no_accounts(),
             _ => words::your_accounts(accounts.iter().map(line).collect::<Vec<_>>().join("\n")),
         };
-        let own = accounts.iter().map(|row| button(format!("{ACCOUNT}{}", row.id), line(&row.label, 24)));
+        let own = accounts.iter().map(|row| button(format!("{ACCOUNT}{}", row.id), shown(&row.label)));
         // Discord takes no more than 25.
         let mut choices: Vec<Choice> = own.take(20).collect();
         if self.has_logins() {
@@ -384,6 +384,11 @@ fn choices_for(account: &AccountRow) -> Message {
 /// The button below the news that a login has ended.
 pub fn log_in_again(account: &AccountId) -> Choice {
     button(format!("{CONNECT}{account}"), words::log_in_again())
+}
+
+/// A label that fits on a button.
+fn shown(label: &str) -> String {
+    line(label, 24)
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ pub async fn of_turn(
     }
     messages.extend(sent.map(|sent| sent.message));
     if let Some(found) = &ctx.turn.found {
-        let (text, sources) = watching::found(&turn.id, &found.items);
+        let (text, sources) = watching::found(&turn.id, &found.items, ctx.turn.zone);
         messages.extend([Message::new(Role::User, text)]);
         taint.add(&sources);
     }
@@ -102,7 +102,7 @@ pub async fn of_turn(
 
 /// The first messages of a watch's turn: nothing private stands beside what others wrote.
 fn of_watch(ctx: &TurnContext, turn: &TurnRow, head: PromptText, found: &TurnItems) -> PromptContext {
-    let (text, taint) = watching::found(&turn.id, &found.items);
+    let (text, taint) = watching::found(&turn.id, &found.items, ctx.turn.zone);
     let messages = vec![
         Message::new(Role::System, head),
         Message::new(Role::System, facts::of_watch(ctx, found)),

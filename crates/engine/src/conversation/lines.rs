@@ -2,15 +2,20 @@
 
 use adjutant_chat::Choice;
 use adjutant_l10n::watches as words;
+use adjutant_skills::builtin::written_by;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::inbox::LINE;
-use adjutant_types::ExecutionStatus;
+use adjutant_types::invisible_chars::shown;
+use adjutant_types::text::one_line;
+use adjutant_types::{ExecutionId, ExecutionStatus};
 use serde_json::Value;
 
 use super::watches::BUTTON as COMMAND;
 
 /// The most buttons of an answer; Discord takes no more than 25.
 const MOST: usize = 24;
+/// The longest label of one of several drafts, in characters, without the dots where it is cut.
+const LABEL: usize = 23;
 /// How the id of a button begins that stands for a message.
 const BUTTON: &str = "line:";
 
@@ -38,21 +43,37 @@ pub fn message_of(button: &str) -> Option<(String, String)> {
 /// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,
 /// each has its first one alone.
 pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
+    let read = |json: &Option<String>| -> Value {
+        json.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+    };
     let (mut lines, mut drafts) = (Vec::new(), Vec::new());
     for row in rows.iter().filter(|row| row.status == ExecutionStatus::Completed) {
+        let (arguments, data) = (read(&row.parameters), read(&row.data));
+        // What was replaced or sent is no draft any more.
+        for gone in ["replaces", "draft"].iter().filter_map(|name| arguments[name].as_str()) {
+            drafts.retain(|(id, _): &(ExecutionId, String)| *id != written_by(gone));
+        }
         match row.skill.as_deref() {
             // Without a mailbox a draft is a file.
-            Some("email.draft") if !row.account.is_empty() => drafts.push(row),
+            Some("email.draft") if !row.account.is_empty() => {
+                let subject = data["subject"].as_str().unwrap_or_default();
+                drafts.push((row.id.clone(), shown(subject)));
+            }
             Some("assistant.lines") => {
-                let data = row.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
-                let data: Value = data.unwrap_or_default();
                 lines.extend(data["items"].as_array().into_iter().flatten().map(of_line));
             }
             _ => {}
         }
     }
-    let first = u64::from(drafts.len() > 1);
-    lines.extend((first..).zip(drafts).map(|(n, row)| buttons(&row.id, n, &["send", "change", "drop"])));
+    let are_several = drafts.len() > 1;
+    for (n, (id, subject)) in (1..).zip(&drafts) {
+        let mut line = buttons(id, if are_several { n } else { 0 }, &["send", "change", "drop"]);
+        // The receipts have no numbers.
+        for choice in line.iter_mut().filter(|_| are_several) {
+            choice.label = one_line(&format!("{}: {subject}", choice.label), LABEL);
+        }
+        lines.push(line);
+    }
     let each = if lines.iter().map(Vec::len).sum::<usize>() > MOST { 1 } else { MOST };
     lines.into_iter().flat_map(|line| line.into_iter().take(each)).take(MOST).collect()
 }
@@ -97,6 +118,45 @@ mod tests {
         for other in ["line:i1", "line:delete:i1", "rule:r1", "q1:yes"] {
             assert_eq!((command_of(other), message_of(other)), (None, None), "{other}");
         }
+    }
+
+    #[test]
+    fn only_drafts_that_are_still_there_have_buttons_and_several_say_their_subjects() {
+        let draft = |id: &str, subject: &str, parameters: &str| ExecutionRow {
+            skill: Some("email.draft".into()),
+            status: ExecutionStatus::Completed,
+            account: "mail".into(),
+            parameters: Some(parameters.into()),
+            data: Some(
+                serde_json::json!({"message_id": format!("<{id}@x.test>"), "subject": subject}).to_string(),
+            ),
+            ..ExecutionRow::new(id.into(), &"t".into(), adjutant_types::ExecutionKind::Skill)
+        };
+        let labels = |rows: &[ExecutionRow]| -> Vec<String> {
+            choices_of(rows).into_iter().map(|choice| choice.label).collect()
+        };
+        let first = draft("d1", "Re: Invoice 2231", "{}");
+        let anew = draft("d2", "Re: Invoice 2231", r#"{"replaces":"<d1@x.test>"}"#);
+        assert_eq!(labels(&[first.clone(), anew.clone()]), ["Send", "Change", "Drop"]);
+        assert!(choices_of(&[first.clone(), anew.clone()])[0].id.ends_with(":d2"));
+        let sent =
+            ExecutionRow { skill: Some("email.send".into()), ..draft("s", "", r#"{"draft":"<d2@x.test>"}"#) };
+        assert!(labels(&[first.clone(), anew, sent]).is_empty());
+        let failed = ExecutionRow {
+            status: ExecutionStatus::Failed,
+            ..draft("d3", "", r#"{"replaces":"<d1@x.test>"}"#)
+        };
+        assert_eq!(labels(&[first.clone(), failed]), ["Send", "Change", "Drop"]);
+        insta::assert_debug_snapshot!(labels(&[first, draft("d4", "Lunch", "{}")]), @r#"
+        [
+            "Send 1: Re: Invoice 223…",
+            "Change 1: Re: Invoice 2…",
+            "Drop 1: Re: Invoice 223…",
+            "Send 2: Lunch",
+            "Change 2: Lunch",
+            "Drop 2: Lunch",
+        ]
+        "#);
     }
 
     #[test]

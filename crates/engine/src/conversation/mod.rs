@@ -29,7 +29,7 @@ pub mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_config::Settings;
 use adjutant_config::reload::Reloadable;
@@ -37,7 +37,7 @@ use adjutant_store::control::{self, ControlSignal};
 use adjutant_store::people::Person;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, StoreError, leases::Instance};
-use adjutant_turn::journal::{LockPlace, TurnEvents};
+use adjutant_turn::journal::{GivenUp, LockPlace, TurnEvents};
 use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use chrono_tz::Tz;
 use parking_lot::Mutex;
@@ -88,7 +88,7 @@ pub struct Handle {
     /// Counts what they write.
     arrivals: Arc<watch::Sender<usize>>,
     /// How often a model's call was given up for it.
-    given_up: Arc<AtomicUsize>,
+    given_up: GivenUp,
     /// Cancelled once the turn has ended here or gone to sleep.
     ended: CancellationToken,
 }

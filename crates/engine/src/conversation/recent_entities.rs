@@ -161,7 +161,7 @@ fn find(text: &str, words: &str) -> Option<usize> {
 
 fn title(thing: &Value) -> &str {
     let field = |name: &&str| thing.get(name).and_then(Value::as_str);
-    ["title", "name", "subject", "text"].iter().find_map(field).unwrap_or_default()
+    ["title", "name", "subject", "text", "what"].iter().find_map(field).unwrap_or_default()
 }
 
 /// The name of a mail's writer.

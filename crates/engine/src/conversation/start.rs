@@ -9,7 +9,7 @@ use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, sharing};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_types::metrics;
-use adjutant_types::{Basis, ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
+use adjutant_types::{Basis, ExecutionId, ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
 
 use super::Conversations;
 use super::access::Admitted;
@@ -114,8 +114,23 @@ impl Conversations {
         inbox::arrive(batch, row, now);
         turns::start(batch, &turn, &[]);
         inbox::take_arriving(batch, &row.event, &turn.id);
+        let answer = outbox::Message { turn: Some(turn.id.clone()), ..answer };
+        self.add_call(batch, &turn, (skill, closing));
+        self.close(batch, &turn, TurnStatus::Completed, &answer);
+    }
+
+    /// Adds a turn that began and ended with a press, so that history and undo know of it. The reply names it.
+    pub(super) fn add_press(&self, batch: &mut Batch, row: &InboxRow, call: (&str, &Closing)) -> TurnId {
+        let turn = self.new_turn(row, std::slice::from_ref(row));
+        turns::start(batch, &turn, &[]);
+        self.add_call(batch, &turn, call);
+        self.close_work(batch, &turn, TurnStatus::Completed, call.1.result.as_deref().unwrap_or_default());
+        turn.id
+    }
+
+    fn add_call(&self, batch: &mut Batch, turn: &TurnRow, (skill, closing): (&str, &Closing)) {
         turns::set_taint(batch, &turn.id, &closing.taint);
-        let root = root_row(&turn, self.store.new_id());
+        let root = root_row(turn, self.store.new_id());
         let call = ExecutionRow {
             parent_id: Some(root.id.clone()),
             skill: Some(skill.to_owned()),
@@ -124,10 +139,11 @@ impl Conversations {
             ..ExecutionRow::new(self.store.new_id(), &turn.id, ExecutionKind::Skill)
         };
         executions::insert(batch, &root, &turn.conversation_id);
-        let call = call.closed(ExecutionStatus::Completed, closing, now);
+        let call = call.closed(ExecutionStatus::Completed, closing, self.store.now());
         executions::insert(batch, &call, &turn.conversation_id);
-        let answer = outbox::Message { turn: Some(turn.id.clone()), ..answer };
-        self.close(batch, &turn, TurnStatus::Completed, &answer);
+        if let Some(undo) = &closing.undo {
+            executions::set_undo(batch, &call.id, undo);
+        }
     }
 
     fn new_turn(&self, first: &InboxRow, rows: &[InboxRow]) -> TurnRow {

@@ -424,7 +424,7 @@ impl Conversations {
     }
 
     /// Adds a turn's end to the batch, without its answer's message.
-    fn close_work(&self, batch: &mut Batch, turn: &TurnRow, status: TurnStatus, answer: &str) {
+    pub(super) fn close_work(&self, batch: &mut Batch, turn: &TurnRow, status: TurnStatus, answer: &str) {
         let now = self.store.now();
         let root = match status {
             TurnStatus::Completed => ExecutionStatus::Completed,

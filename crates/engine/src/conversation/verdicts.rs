@@ -334,6 +334,18 @@ pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
     whole.map_or_else(|| verdict(text), |only| only.verdict)
 }
 
+/// The yes or no to both to whom the only thing that is asked about goes.
+pub(super) fn verdict_on_both(text: &str, asked: &str) -> Option<bool> {
+    let all = clauses(text)?;
+    let is_for_two = head(asked).matches('@').count() == 2;
+    all.first().filter(|only| all.len() == 1 && only.is_both && is_for_two)?.verdict
+}
+
+/// What is asked about, above its text.
+fn head(asked: &str) -> String {
+    asked.lines().take_while(|line| !line.starts_with("```")).collect()
+}
+
 /// Whether a text is an answer of any of these forms.
 pub(super) fn is_any(text: &str) -> bool {
     has_any(text, |_| true)
@@ -381,7 +393,7 @@ pub(super) fn names_numbers(text: &str) -> bool {
 /// Whether a text is a yes with words of what was asked, and no others but pronouns and the like: "yep, miller" to an email to
 /// Bob Miller, "yes ask them". A number, a condition, or a wish for something more is more than a yes.
 pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
-    let head: String = asked.lines().take_while(|line| !line.starts_with("```")).collect();
+    let head = head(asked);
     let (text, asked) = (text.to_lowercase(), asked.lines().next().unwrap_or_default().to_lowercase());
     let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace() || ",.!-".contains(char);
     // One of several recipients may be meant, or what it was before.

@@ -3,7 +3,10 @@
 use adjutant_chat::Choice;
 use adjutant_config::Config;
 use adjutant_l10n::watches as words;
-use adjutant_skills::builtin::watches::{INBOX, MORNING, change, line, new_row, put_off, take_off};
+use adjutant_skills::builtin::watches::{
+    INBOX, MORNING, change, described, line, new_row, put_off, stopped, take_off,
+};
+use adjutant_store::executions::Closing;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::watches::{self, WatchRow};
@@ -36,7 +39,7 @@ impl Conversations {
     /// of what was told: `later ITEM`, `done ITEM`.
     pub(super) async fn watches(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
         let (verb, which) = rest.split_once(' ').unwrap_or((rest, ""));
-        let (mut batch, now) = (Batch::new(), self.store.now());
+        let (mut batch, now, mut turn) = (Batch::new(), self.store.now(), None);
         let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
         let mut all = watches::of_person(&self.store, &row.person_id).await?;
         // Where others read along, a button under a telling works, and nothing else is shown.
@@ -47,13 +50,20 @@ impl Conversations {
             ("later" | "done", _) => self.mark_item(row, verb, &which.into(), &mut batch).await?,
             ("pause", Some(watch)) => change(&mut batch, watch, Some(WatchState::Paused), now),
             ("resume", Some(watch)) => change(&mut batch, watch, Some(WatchState::Active), now),
-            ("stop", Some(watch)) => change(&mut batch, watch, None, now),
+            ("stop", Some(watch)) => {
+                let text = change(&mut batch, watch, None, now);
+                let press = InboxRow { text: words::asked_to_stop(described(watch)), ..row.clone() };
+                let undo = stopped(watch).map(|steps| steps.to_string());
+                let closing = Closing { result: Some(text.clone()), undo, ..Closing::default() };
+                turn = Some(self.add_press(&mut batch, &press, ("watch.delete", &closing)));
+                text
+            }
             ("", _) if here.shared => adjutant_l10n::commands::in_private("/watches"),
             ("", _) if all.is_empty() => words::none(),
             ("", _) => return self.reply_with(row, listed(&all), batch).await,
             _ => words::gone(),
         };
-        match self.reply(row, None, text, batch).await {
+        match self.reply_with(row, Message { turn, text, ..Message::default() }, batch).await {
             Err(StoreError::Stale(why)) if why.is_content() => {
                 self.reply(row, None, words::gone(), Batch::new()).await
             }

@@ -15,7 +15,9 @@ impl Run<'_> {
     /// The skills of the domain, and what else there is.
     pub(super) async fn about(&self) -> Result<PromptText, StoreError> {
         let mut text = "\nCommands that the person can type; most can also be said in words:".to_owned();
-        for command in COMMANDS {
+        let services = &self.orchestrator.agents.executor.services;
+        let may_connect = !services.logins.offer().is_empty();
+        for command in COMMANDS.iter().filter(|command| may_connect || command.name != "connect") {
             let argument = command.argument.map(|name| format!(" {}", name.to_uppercase().replace('-', " ")));
             let (argument, about) = (argument.unwrap_or_default(), (command.description)());
             let _ = write!(text, "\n- /{}{argument}: {about}", command.name);
@@ -26,13 +28,12 @@ impl Run<'_> {
             text,
             "\nRoles, for agents and /spawn: {}\nWorkflows: {}; workflow.draft or /draft makes a new one, and asks before \
              it runs\nPlans: workflow.plan or /plan; shown and asked about before anything runs\nMemory: what you save, \
-             and what is noticed in the person's messages; /memories shows it, /forget removes it",
+             and only where the owner has set that up, what is noticed in messages; /memories shows it, /forget removes it",
             self.roles.listing(),
             workflows.join(", ")
         );
         let conversation = &self.ctx.turn.conversation;
         if !conversation.shared {
-            let services = &self.orchestrator.agents.executor.services;
             let accounts = services.accounts.of(&self.ctx).await?;
             if conversation.channel == "console" || self.ctx.is_owners().await? {
                 text.push_str(&self.about_owners(&accounts));

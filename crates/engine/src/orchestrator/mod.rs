@@ -26,7 +26,7 @@ pub mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use adjutant_chat::{LiveText, Progress};
+use adjutant_chat::{LiveText, Progress, continued};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::accounts::PersonAccounts;
 use adjutant_skills::{Registry, Skills};
@@ -335,8 +335,10 @@ impl Run<'_> {
     /// One model call, and the dispatches in its response.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         let mut request = self.dialogue.request();
+        let said = self.ctx.control.arrivals.said();
         // While agents are open, a text isn't the answer yet.
-        request.live = (!self.task_graph.is_open()).then(LiveText::default);
+        request.live = (!self.task_graph.is_open()).then(|| self.live(&said));
+        self.tell_said(&mut request, &said);
         self.show_with(Some("thinking"), request.live.clone());
         let folder = &self.orchestrator.agents.executor.services.files;
         pictures::load(&mut request, &self.ctx.store, folder).await;
@@ -353,7 +355,8 @@ impl Run<'_> {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.ctx.control.cancel.cancelled() => return Ok(None),
             () = self.interruption() => {
-                return self.give_up_call(&reservation, wanted).await.map(|()| None);
+                let live = request.live.as_ref();
+                return self.give_up_call(&reservation, wanted, live).await.map(|()| None);
             }
         };
         let mut response = match outcome {
@@ -380,6 +383,10 @@ impl Run<'_> {
                 )));
             }
         };
+        if let Some(whole) = continued(&said, &response.text) {
+            response.text = whole;
+            self.ctx.control.arrivals.went_on();
+        }
         self.collect_first(&mut response);
         if response.tool_calls.is_empty() {
             let mut last_writes = std::mem::take(&mut self.last_writes);
@@ -501,6 +508,10 @@ impl Run<'_> {
         if self.ctx.turn.is_scheduled || !self.ctx.turn.is_addressed {
             return;
         }
+        let kept = || {
+            let live = self.live(&self.ctx.control.arrivals.said());
+            Some(live).filter(|live| !live.text().is_empty())
+        };
         self.ctx.io.events.send(TurnEvent::Progress(Progress {
             address: adjutant_chat::Address {
                 channel: self.ctx.turn.conversation.channel.clone(),
@@ -509,7 +520,12 @@ impl Run<'_> {
             turn: self.ctx.turn.id.to_string(),
             step: step.map(str::to_owned),
             agents: self.task_graph.lines(self.ctx.store.now(), &self.ctx.io.sub_progress),
-            live,
+            live: live.or_else(|| step.and_then(|_| kept())),
         }));
+    }
+
+    /// An answer that is about to be written, with what stays on the screen.
+    fn live(&self, said: &str) -> LiveText {
+        LiveText::after(self.told_beside(), said.to_owned())
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, call};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, outbox, rules, turns};
 use adjutant_turn::journal::dialogue::Round;
-use adjutant_turn::journal::unshown;
+use adjutant_turn::journal::{unshown, without_token};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{Basis, ExecutionKind, ExecutionStatus};
@@ -50,13 +51,15 @@ impl Run<'_> {
             let results = shown.lines().filter_map(|line| line.strip_prefix("✓ "));
             answer.text = wording::receipts::unshown(answer.text.lines(), results).join("\n");
         }
-        // What the model said as its answer while agents were open, or beside results that are the answer, as far as no
-        // question has shown it.
+        // What the model said as its answer while agents were open, or beside results that are the answer, and what is
+        // longer than a line, as far as no question has shown it. Where there is nothing to tell, that isn't told either.
+        let is_silent = answer.text.is_empty();
         let last = self.dialogue.unanswered().map(|round| round.n);
         let is_beside = |round: &&Round| {
             let is_answer =
                 last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
-            is_answer && !round.text.trim().is_empty()
+            let is_beside = !is_silent && !round.calls.is_empty() && is_told(&round.text);
+            (is_answer || is_beside) && !round.text.trim().is_empty()
         };
         let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
         if !beside.is_empty() {
@@ -68,6 +71,13 @@ impl Run<'_> {
         }
         answer.text = wording::receipts::under(&answer.text, &lines);
         Ok(answer)
+    }
+
+    /// What is shown above the answer while that is written.
+    pub(super) fn told_beside(&self) -> String {
+        let rounds = self.dialogue.rounds().iter();
+        let told = rounds.filter(|round| self.is_new && !round.calls.is_empty() && is_told(&round.text));
+        told.map(|round| without_token(&round.text).trim().to_owned()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// What the person has read of the turn above its questions.

@@ -8,9 +8,12 @@
 //! - A turn takes only what its own person wrote here, in order, and only texts: commands, answers, runs of workflows,
 //!   what they forward or send as files, and messages of others stay what they are.
 //! - An answer that is being written is given up for it, a few times. If the turn has nothing to show yet, it begins anew
-//!   with all that was said.
+//!   with all that was said. What the person has read of the answer stays on the screen until another takes its place or
+//!   goes on with it, and the model is told of it; only a crash forgets it.
 //! - What would take effect meanwhile is held back until the model has read it; see `skills::executor`.
 
+use adjutant_chat::LiveText;
+use adjutant_models::Request;
 use adjutant_skills::ErrorKind;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::spending::Amount;
@@ -21,6 +24,9 @@ use adjutant_types::{InboxKind, PromptText};
 
 use super::Run;
 use crate::conversation::command;
+
+/// How much the model is told of an answer that was given up, in bytes: the end.
+const SAID: usize = 8_000;
 
 impl Run<'_> {
     /// Waits until the person writes something for which a model's call is given up.
@@ -37,14 +43,25 @@ impl Run<'_> {
         &mut self,
         reservation: &Reservation,
         estimate: Amount,
+        live: Option<&LiveText>,
     ) -> Result<(), StoreError> {
-        self.ctx.control.arrivals.gave_up();
+        let above = self.told_beside();
+        let said = live.map(LiveText::text).unwrap_or_default();
+        self.ctx.control.arrivals.gave_up(said.strip_prefix(&above).unwrap_or_default().trim_start());
         let budget = &self.ctx.limits.budget;
         budget.uncount_orchestrator_call();
         budget.spend(estimate, false);
         let mut batch = self.ctx.batch();
         self.ctx.limits.ledger.settle(&mut batch, reservation, estimate);
         self.ctx.store.write(batch).await.map(|_| ())
+    }
+
+    /// Tells the model what the person still sees of an answer that was given up.
+    pub(super) fn tell_said(&self, request: &mut Request, said: &str) {
+        let Some(last) = request.messages.last_mut().filter(|_| !said.is_empty()) else { return };
+        let end = &said[said.ceil_char_boundary(said.len().saturating_sub(SAID))..];
+        let end = PromptText::by_origin(&self.ctx.turn.conversation.id, &self.taint(), end);
+        last.text.push(wording::said_so_far(end));
     }
 
     /// Takes over what the person has written meanwhile. Returns whether the turn has to begin anew with it.

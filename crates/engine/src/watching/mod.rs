@@ -42,11 +42,11 @@ fn source(thing: &WatchItem) -> Taint {
 
 /// What a turn begins with beside its words, in blocks, and its sources. It is never clean: nobody knows who wrote what is
 /// too old or too much to be shown.
-pub(crate) fn found(turn: &TurnId, items: &[ItemRow]) -> (PromptText, Taint) {
+pub(crate) fn found(turn: &TurnId, items: &[ItemRow], zone: Tz) -> (PromptText, Taint) {
     let (mut text, mut taint) = (PromptText::from("What came in:"), Taint::default());
     let (mut bytes, mut count) = (0, 0);
     for item in items {
-        let (Some(data), Some(thing)) = (found_thing(item), &item.thing) else { continue };
+        let (Some(data), Some(thing)) = (found_thing(item, zone), &item.thing) else { continue };
         let (source, data) = (source(thing), shortened(&data.to_string(), MAX_TEXT));
         bytes += data.len();
         if count > 0 && bytes > MAX_BYTES {

@@ -218,7 +218,7 @@ impl Scheduler {
         let asked = words::asked(described(watch));
         let here = (&watch.conversation_id, &watch.person_id);
         let row = NewRow::ours(event, here, &asked, Taint::default(), self.conversations.instance.owner());
-        let found: Vec<Value> = items.iter().filter_map(found_thing).collect();
+        let found: Vec<Value> = items.iter().filter_map(|item| found_thing(item, zone)).collect();
         let things: Vec<&WatchItem> = items.iter().filter_map(|item| item.thing.as_ref()).collect();
         let told = text_of(watch.source.trigger, &things, count, zone);
         let sources: Vec<Taint> = things.iter().map(|thing| source(thing)).collect();

@@ -36,6 +36,10 @@ hidden-characters =
     }
 # $replaced: the effect that this one was asked for in the place of.
 instead-of = Instead of: { $replaced }
+# $questions: others of the same message that wait for an answer, one a line.
+still-open =
+    Not answered yet:
+    { $questions }
 # $roles: the agents, from the top, such as "lead › reviewer".
 asked-for-by = Asked for by { $roles }
 # $recipients: each one alone, or as one of those below. $contact: a name and an address.
@@ -59,6 +63,8 @@ too-many-deletions-from = This would delete more than two things, and the idea m
 note = Note: { $reason }.
 idea-from = I'm not sure you asked for this. It may come from { $source }.
 address-from = I'm not sure you gave me this address. It may come from { $source }.
+# After the button "Send" under a draft.
+goes-out = Here is what goes out.
 details-from = I'm not sure you asked for exactly this. It may come from { $source }.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }

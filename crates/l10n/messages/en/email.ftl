@@ -91,6 +91,12 @@ quoted =
         [one] [1 quoted line; email.read has it]
        *[other] [{ $count } quoted lines; email.read has them]
     }
+# The same where the quoted email stands in the list, too.
+quoted-above =
+    { $count ->
+        [one] [1 quoted line, from above]
+       *[other] [{ $count } quoted lines, from above]
+    }
 from = From { $sender }
 from-to = From { $sender } to { $recipients }
 attachments = Attachments: { $files } (email.attachment reads one by its number)

@@ -50,7 +50,7 @@ too-long = this is too long to remember: { $length } characters, and the limit i
 secret = that looks like a password, a key or a card number. I don't store those; please use a password manager
 no-such-memory = no memory here has the ID { $id }; memory.search shows IDs, or leave `replaces_id` out
 # A model reads it.
-same-topic = since { $day } I remember: “{ $memory }” [{ $id }]. Ask which is true now. With replaces_id = { $id } the new one takes its place; with replaces_id = none both stay
+same-topic = since { $day } I remember: “{ $memory }” [{ $id }]. If the person hasn't said which is true now, ask. With replaces_id = { $id } the new one takes its place; with replaces_id = none both stay
 nothing-to-forget = I don't remember anything about “{ $query }”, so there is nothing to forget
 nothing-to-forget-but =
     I don't remember anything about “{ $query }”, so there is nothing to forget. If one of these is meant, forget it by its ID:

@@ -12,5 +12,7 @@ unknown-browser = Unknown browser
 # Such as: Chrome on Linux.
 browser-on = { $browser } on { $system }
 this-one = this browser
+# How it was signed in.
+by-passkey = with a passkey
 since = since { $time }
 last-used = last used { $time }

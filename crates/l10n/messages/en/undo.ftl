@@ -13,6 +13,8 @@ schedule-runs = “{ $text }” is running again
 schedule-is-paused = “{ $text }” is paused again
 # A memory that was forgotten.
 remembered-again = I remember again: { $text }
+# Before it is done. $changes: what was done, as above.
+take-back = Undo: { $changes }
 changed-since = Left alone, because it was changed since: { $change }
 impossible = This can't be undone: { $change }
 sent = It was sent, so it can't be undone: { $change }

@@ -42,6 +42,8 @@ why = Why you get this: { $what } (your watch of { $day })
 again = ⏰ You wanted to come back to this: “{ $title }”
 # What a telling stands for in the history, as the person would say it.
 asked = Tell me about { $what }
+# What the button that ends a watch stands for there.
+asked-to-stop = Stop telling me about { $what }
 
 answer-button = Answer
 later-button = Tomorrow
@@ -63,6 +65,8 @@ money = “{ $what }” has used its { $usd } for today. It goes on tomorrow.
 
 unproven-effect = I can't be sure which person is behind what started this, so I'm asking first.
 lasting-effect = A watch never does this without asking.
+# $reason: one of these two.
+not-wished = I'm not sure you asked for this. { $reason }
 
 ## Where a text comes from, after "from"
 
@@ -109,7 +113,7 @@ start =
         [run] I'll watch for { $what }. Then I'll run the workflow “{ $words }”.
        *[other]
             I'll watch for { $what }. Then I'll do this: “{ $words }”
-            I may do what these words ask for. Anything else I'll ask you first.
+            I may do what these words ask for, but send something only where an email's sender is verified. Anything else I'll ask you first.
     }
 by-name = Anybody can use this name. With an address or a domain I can be sure.
 everything = That's a lot, so I'll send you at most one list an hour.
@@ -125,6 +129,8 @@ started = I'm watching for { $what }
 # $effects: "a new task, a note".
 may = I may do this without asking: { $effects }. Anything else I'll ask you first.
 may-nothing = I'll ask you before I do anything.
+# A line under it, where something of that goes to others.
+only-if-signed = I send something to others only where an email's sender is verified; otherwise I'll ask you first.
 webhook = Send events to { $url }. I show this address only once.
 paused = Paused: { $what }
 resumed = I'm watching again for { $what }
@@ -134,7 +140,7 @@ later = I'll remind you { $when }
 # $noun: "mail", "task" or another kind of thing.
 done =
     { $noun ->
-        [mail] Off your list. The email itself hasn't changed: while it's unread, the next briefing can show it again.
+        [mail] Off your list. The email itself hasn't changed.
         [task] Off your list. The task itself is still open.
        *[other] Off your list
     }

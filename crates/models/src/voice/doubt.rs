@@ -148,8 +148,8 @@ const LANGUAGES: &str = include_str!("doubt/languages.txt");
 /// Whether a service means this language, by its code or its name.
 fn is_language(named: &str, code: &str) -> bool {
     let base = |code: &str| code.split(['-', '_']).next().unwrap_or(code).to_lowercase();
-    let languages = || LANGUAGES.lines().filter_map(|line| line.split_once(' '));
-    let by_name = languages().find(|(_, name)| *name == named).map(|(code, _)| code);
+    let mut languages = LANGUAGES.lines().filter_map(|line| line.split_once(' '));
+    let by_name = languages.find(|(_, name)| *name == named).map(|(code, _)| code);
     by_name.unwrap_or(&base(named)) == base(code)
 }
 

@@ -72,7 +72,17 @@ impl Sender {
         match self {
             Self::Smtp(client) => client.send(envelope, mail, before).await,
             Self::Graph(client) => client.send(envelope, mail, message_id, before).await,
-            Self::Memory(client) => client.send(envelope, before).await,
+            Self::Memory(client) => {
+                let reply = client.send(envelope, before).await;
+                #[cfg(debug_assertions)]
+                if let (Some(world), Ok(_)) = (adjutant_store::simulation::world(), &reply) {
+                    let kind = adjutant_mail::ErrorKind::Network;
+                    let lost =
+                        |may_have_happened| MailError { kind, message: "cut".into(), may_have_happened };
+                    world.mailed(message_id, mail).await.map_err(lost)?;
+                }
+                reply
+            }
         }
     }
 

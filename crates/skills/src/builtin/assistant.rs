@@ -58,16 +58,24 @@ impl BuiltinSkill for AssistantSkill {
         }
     }
 
-    /// After text from outside, the person must have named the place, or is asked.
+    /// After text from outside, the person must mean what would be undone, and have named the place, or is asked.
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
-        let Self::Clock = self else { return Ok(Vec::new()) };
-        let place = timezone(call)?.name().rsplit('/').next().unwrap_or_default();
-        Ok(vec![Target::Typed(place.replace('_', " "))])
+        Ok(match self {
+            Self::Undo => vec![Target::Named(undo::told(call).await?.unwrap_or_default())],
+            Self::Clock => {
+                let place = timezone(call)?.name().rsplit('/').next().unwrap_or_default();
+                vec![Target::Typed(place.replace('_', " "))]
+            }
+            _ => Vec::new(),
+        })
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
-        let Self::Clock = self else { return Ok(Preview::default()) };
-        let text = Some(l10n::assistant::set_clock(timezone(call)?.name()));
+        let text = match self {
+            Self::Clock => Some(l10n::assistant::set_clock(timezone(call)?.name())),
+            Self::Undo => undo::told(call).await?.map(l10n::undo::take_back),
+            _ => None,
+        };
         Ok(Preview { text, ..Preview::default() })
     }
 

@@ -269,14 +269,17 @@ fn found_item(found: &Found, quotes: &Quotes, around: &Around, zone: Tz) -> Valu
 /// The memory that a new one replaces. A second one of the same topic is refused: the person says which one holds.
 async fn former(call: &CallContext<'_>, new: &MemoryRow) -> Result<Option<MemoryRow>, Failure> {
     let id = call.text("replaces_id");
-    if id == Some(NONE) || (id.is_none() && new.topic.is_empty()) {
+    let told = told_topic(&new.text, &call.ctx.turn.person.name);
+    if id == Some(NONE) || (id.is_none() && new.topic.is_empty() && told.is_none()) {
         return Ok(None);
     }
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let all = memories::list(call.store(), person, here, "", 100_000).await?;
     let is_meant = |old: &MemoryRow| match id {
         Some(id) => *old.id == *id,
-        None => old.topic == new.topic && old.scope == new.scope,
+        None if old.scope != new.scope => false,
+        None if !new.topic.is_empty() && old.topic == new.topic => true,
+        None => told.is_some() && told == told_topic(now_of(&old.text), &call.ctx.turn.person.name),
     };
     match (id, all.into_iter().find(is_meant)) {
         (Some(id), None) => {
@@ -289,6 +292,19 @@ async fn former(call: &CallContext<'_>, new: &MemoryRow) -> Result<Option<Memory
             Err(SkillError::params(ours!(l10n::memory::same_topic, day, text, Own(old.id.as_str()))).into())
         }
         (_, former) => Ok(former),
+    }
+}
+
+/// The topic of a text that says of the person where they live or work: there is one of each.
+fn told_topic(text: &str, name: &str) -> Option<&'static str> {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    let is_person =
+        |word: &&str| ["i", "we", "now"].contains(word) || name.split(' ').any(|part| part == *word);
+    let mut words = text.split_whitespace().skip_while(is_person);
+    match (words.next()?, words.next()?) {
+        ("live" | "lives" | "wohnt", "in") | ("moved", "to") => Some("home"),
+        ("work" | "works", "at" | "for") | ("arbeitet", "bei") => Some("employer"),
+        _ => None,
     }
 }
 

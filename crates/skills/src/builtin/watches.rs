@@ -9,7 +9,7 @@ use adjutant_l10n::watches as words;
 use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, ItemRow, WatchRow};
 use adjutant_store::{Batch, Store, inbox, people};
-use adjutant_turn::trust::{ActionKind, Target, Thing, Wishes};
+use adjutant_turn::trust::{Action, ActionKind, Reach, Target, Thing, Wish, Wishes};
 use adjutant_turn::wording::wishes::effects;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{duration, local_to_utc, utc};
@@ -25,6 +25,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::merged::labelled;
+use super::undo::{Step, left};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, short_id, under};
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
@@ -111,7 +112,8 @@ impl BuiltinSkill for WatchSkill {
             Self::Delete => {
                 let row = by_id(call).await?;
                 let summary = change(writes, &row, None, call.store().now());
-                Ok(Output::ours(summary, json_of(&row)))
+                let gone = json_of(&WatchRow { state: WatchState::Stopped, ..row.clone() });
+                Ok(Output::ours(summary, gone).undone_by(stopped(&row)))
             }
             Self::Later => later(call, writes).await,
             Self::Done => {
@@ -119,7 +121,9 @@ impl BuiltinSkill for WatchSkill {
                 Ok(Output::ours(take_off(writes, &item), json!({"item": item.id})))
             }
             Self::Event => {
-                let items: Vec<Value> = found(call).await?.iter().filter_map(found_thing).collect();
+                let items = found(call).await?;
+                let items: Vec<Value> =
+                    items.iter().filter_map(|item| found_thing(item, call.zone())).collect();
                 let (is_any, summary) = (!items.is_empty(), words::set_off(items.len()));
                 Ok(Output::outside_if(is_any, summary, json!({"count": items.len(), "items": items})))
             }
@@ -180,6 +184,11 @@ pub fn change(batch: &mut Batch, row: &WatchRow, state: Option<WatchState>, now:
     text
 }
 
+/// How to take back that somebody stopped a watch.
+pub fn stopped(row: &WatchRow) -> Option<Value> {
+    left(&[Step::Stopped(Box::new(row.clone()))])
+}
+
 /// What a watch is about: `email from anyone at acme.example about “invoice”`.
 pub fn described(row: &WatchRow) -> String {
     let condition = &row.condition;
@@ -210,12 +219,13 @@ pub fn line(row: &WatchRow) -> String {
 }
 
 /// Something that was found, as results hold it. Its texts are from outside.
-pub fn found_thing(item: &ItemRow) -> Option<Value> {
+pub fn found_thing(item: &ItemRow, zone: Tz) -> Option<Value> {
     let thing = item.thing.as_ref()?;
     let title = if thing.noun == ItemNoun::Mail { "subject" } else { "title" };
+    let at = (thing.at != 0).then(|| utc(thing.at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string());
     let mut value = json!({
         "noun": thing.noun, "id": thing.id, "item": item.id, title: thing.title, "signed": thing.is_signed,
-        "at": utc(thing.at).to_rfc3339(), "account": thing.account, "snippet": thing.snippet,
+        "at": at, "account": thing.account, "snippet": thing.snippet,
     });
     if !thing.from.is_empty() {
         value["from"] = json!([thing.from]);
@@ -381,6 +391,8 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
             effects => words::may(effects),
         });
         row.wishes = json!(wishes).to_string();
+        let leaves = |wish: &Wish| Action { kind: wish.kind, targets: Vec::new() }.reach() == Reach::Leaves;
+        lines.extend(wishes.all.iter().any(leaves).then(words::only_if_signed));
     }
     if row.source.trigger == WatchTrigger::Webhook {
         let secret: String = call.store().new_id();

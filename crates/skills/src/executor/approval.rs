@@ -14,6 +14,7 @@ use adjutant_types::text::one_line;
 use adjutant_types::{
     Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
+use serde_json::Value;
 
 use super::ActiveCall;
 use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
@@ -194,7 +195,9 @@ impl ActiveCall<'_> {
 
     /// Who gets something, and what is known of them.
     async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
-        if super::implementation(skill).is_none_or(|builtin| builtin.action().is_none()) {
+        // A draft goes to nobody.
+        if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))
+        {
             return Ok(Vec::new());
         }
         let targets = self.targets(skill).await?;
@@ -249,15 +252,31 @@ impl ActiveCall<'_> {
             Some(question) => questions::by_id(&self.ctx.store, question).await?,
             None => None,
         };
+        let mut still_open = match replaces.as_ref().filter(|replaced| !replaced.outbox_id.is_empty()) {
+            Some(replaced) => questions::of_message(&self.ctx.store, &replaced.outbox_id).await?,
+            None => Vec::new(),
+        };
+        still_open.retain(|other| other.is_open() && self.call.replaces.as_ref() != Some(&other.id));
         let about = Circumstances {
             reason,
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
             warning,
             recipients,
+            is_chosen: self.is_chosen().await?,
             roles: self.call.path,
             replaces: replaces.as_ref(),
+            still_open: &still_open,
         };
         Ok(wording::questions::body(preview, &about))
+    }
+
+    /// Whether the person pressed our button to send the draft that this call sends, and it changes nothing of it.
+    async fn is_chosen(&self) -> Result<bool, StoreError> {
+        let Some(given) = self.call.arguments.as_object() else { return Ok(false) };
+        let Some(draft) = given.get("draft").and_then(Value::as_str) else { return Ok(false) };
+        let button = format!("{}{}:send:", inbox::LINE, builtin::written_by(draft));
+        Ok(given.keys().all(|name| ["draft", "account"].contains(&name.as_str()))
+            && inbox::is_begun_by(&self.ctx.store, &self.ctx.turn.id, &button).await?)
     }
 
     /// The sources of what this turn itself has read: likelier than what an earlier one read, and fewer.

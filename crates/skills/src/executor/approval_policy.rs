@@ -3,19 +3,20 @@
 
 use adjutant_config::Policy;
 use adjutant_l10n as l10n;
+use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::watches::{ItemRow, TurnItems};
-use adjutant_store::{StoreError, executions, rules};
+use adjutant_store::{StoreError, rules};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Reach, Shown,
     Target, Verdict, Wish, Wishes, decide,
 };
 use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
-use crate::builtin::{self, BuiltinSkill, CallContext};
+use crate::builtin::{self, BuiltinSkill, CallContext, undo};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
 
 pub(super) enum Judgement {
@@ -120,12 +121,32 @@ impl ActiveCall<'_> {
         let judged = self.judge_tainted(&action, (reached, max)).await?;
         if matches!(judged, Judgement::Ask(_)) && self.puts_back(skill).await? {
             // Where to is no choice of whoever wrote what the turn has read.
-            let undo = Action { kind: ActionKind::Undo, targets: Vec::new() };
+            let done = undo::told(&self.context(self.effect(skill), false)).await?.unwrap_or_default();
+            let undo = Action { kind: ActionKind::Undo, targets: vec![Target::Named(done)] };
             if let Judgement::Run(basis) = self.judge_tainted(&undo, (0, max)).await? {
                 return Ok(Judgement::Run(basis));
             }
         }
+        if matches!(judged, Judgement::Ask(_)) && only_reminds(handler(skill), self.call.arguments) {
+            return self.judge_tainted(&Action { kind: ActionKind::TaskCreate, ..action }, (0, max)).await;
+        }
         Ok(judged)
+    }
+
+    /// Whether the call writes a draft anew that its turn has made: that takes no second wish.
+    async fn redoes(&self) -> Result<bool, Failure> {
+        let load = async || {
+            let Some(replaced) = self.call.arguments["replaces"].as_str() else { return Ok(false) };
+            let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
+            let is_it = |row: &ExecutionRow| {
+                let skill = handler_in(self.registry, row.skill.as_deref().unwrap_or_default());
+                row.status == ExecutionStatus::Completed
+                    && skill == "email.draft"
+                    && row.id == builtin::written_by(replaced)
+            };
+            Ok::<_, Failure>(rows.iter().any(is_it))
+        };
+        Ok(*self.redoes.get_or_try_init(load).await?)
     }
 
     /// Whether a wish to undo may ask for the call, and it does no more than that.
@@ -146,8 +167,14 @@ impl ActiveCall<'_> {
         if reader.is_some() {
             shown.asked = self.asked_about(action.kind).await?;
         }
-        let facts = Facts { action, words, shown: &shown, name: &ctx.turn.person.name, recipients };
-        if let Some(reason) = ctx.watch().and_then(|found| asks_in_watch(found, action)) {
+        let redoes = action.kind == ActionKind::MailDraft && self.redoes().await?;
+        let facts = Facts { action, words, shown: &shown, name: &ctx.turn.person.name, recipients, redoes };
+        if let Some(mut reason) = ctx.watch().and_then(|found| asks_in_watch(found, action)) {
+            if let Some(model) = reader
+                && facts.by_wishes(wishes::of(ctx, self.registry, model).await?, true).is_err()
+            {
+                reason = l10n::watches::not_wished(reason);
+            }
             return Ok(Judgement::Ask(Some(ApprovalReason::Because(reason))));
         }
         if self.is_linked(action).await? {
@@ -199,7 +226,8 @@ impl ActiveCall<'_> {
 
     /// Gives back the wish that a call took, because it wasn't made.
     pub(super) fn give_back(&self, basis: &Basis) {
-        if let (Basis::Wish(number), Some(book)) = (basis, self.ctx.trust.wishes.get()) {
+        let has_taken = self.redoes.get() != Some(&true);
+        if let (Basis::Wish(number), Some(book), true) = (basis, self.ctx.trust.wishes.get(), has_taken) {
             book.give_back(*number, 1);
         }
     }
@@ -220,8 +248,8 @@ impl Executor {
         let targets = vec![Target::Named(workflow.replace(['-', '_'], " "))];
         let action = Action { kind: ActionKind::WorkflowRun, targets };
         let (words, shown) = (ctx.words().await?, wishes::shown(ctx, registry).await?);
-        let facts =
-            Facts { action: &action, words, shown: &shown, name: &ctx.turn.person.name, recipients: (0, 0) };
+        let name = &ctx.turn.person.name;
+        let facts = Facts { action: &action, words, shown: &shown, name, recipients: (0, 0), redoes: false };
         let book = wishes::of(ctx, registry, model).await?;
         Ok(facts.by_wishes(book, true).is_ok())
     }
@@ -234,18 +262,23 @@ struct Facts<'a> {
     shown: &'a Shown,
     name: &'a str,
     recipients: (usize, usize),
+    /// Whether the wish was used for what this makes anew.
+    redoes: bool,
 }
 
 impl Facts<'_> {
     fn judged(&self, wishes: &Wishes, used: &[u32]) -> Verdict {
-        let Self { action, words, shown, name, recipients } = *self;
+        let Self { action, words, shown, name, recipients, redoes } = *self;
+        let used: &[u32] = if redoes { &[] } else { used };
         decide(action, Evidence { wishes, words, shown, name, used, recipients })
     }
 
     fn by_wishes(&self, book: &WishBook, is_ahead: bool) -> Result<Basis, ApprovalReason> {
         let things = u32::try_from(self.action.things()).unwrap_or(u32::MAX);
         book.take(things, |used| match self.judged(&book.wishes, used) {
-            Verdict::Wished(number) => (Ok(Basis::Wish(number)), Some(number).filter(|_| !is_ahead)),
+            Verdict::Wished(number) => {
+                (Ok(Basis::Wish(number)), Some(number).filter(|_| !is_ahead && !self.redoes))
+            }
             Verdict::InOwnWords => (Ok(Basis::OwnWords), None),
             Verdict::Ask(reason) => (Err(reason), None),
         })
@@ -258,10 +291,11 @@ impl Facts<'_> {
             Target::Text(text) if self.words.hold(text) => Some(text.clone()),
             _ => None,
         });
+        let is_undo = self.action.kind == ActionKind::Undo;
         let wish = Wish {
             kind: self.action.kind,
             count: None,
-            targets: self.words.messages().map(str::to_owned).collect(),
+            targets: self.words.messages().filter(|_| !is_undo).map(str::to_owned).collect(),
             text: stored.unwrap_or_default(),
         };
         match self.judged(&Wishes { all: vec![wish], ..Wishes::default() }, &[]) {
@@ -308,6 +342,15 @@ pub(super) fn kind(skill: &Skill) -> Option<ActionKind> {
         None if matches!(skill.handler, Handler::Command { .. }) => None,
         None => Some(ActionKind::ToolRead),
     }
+}
+
+/// Whether a call changes nothing of an event but when the calendar app reminds of it: "remind me of it".
+fn only_reminds(skill: &str, arguments: &Value) -> bool {
+    const REMINDS: [&str; 5] = ["id", "instance", "span", "account", "reminders"];
+    let is_it = |given: &Map<String, Value>| given.keys().all(|name| REMINDS.contains(&name.as_str()));
+    skill == "calendar.update_event"
+        && !arguments["reminders"].is_null()
+        && arguments.as_object().is_some_and(is_it)
 }
 
 /// What a call of a service or a program tells it: the service itself must be named, and every text be the person's.
@@ -373,4 +416,23 @@ async fn counted(ctx: &TurnContext, registry: &Registry) -> Result<EffectCounter
         }
     }
     Ok(counters)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_of_reminders_alone_is_a_reminder() {
+        let reminds = |arguments: Value| only_reminds("calendar.update_event", &arguments);
+        assert!(reminds(json!({"id": "e1", "reminders": [10]})));
+        assert!(reminds(json!({"id": "e1", "reminders": [10], "span": "all", "account": "work"})));
+        for more in ["title", "start", "attendees", "notes"] {
+            assert!(!reminds(json!({"id": "e1", "reminders": [10], more: "x"})), "{more}");
+        }
+        assert!(!reminds(json!({"id": "e1"})) && !reminds(json!([])));
+        assert!(!only_reminds("calendar.delete_event", &json!({"id": "e1", "reminders": [10]})));
+    }
 }

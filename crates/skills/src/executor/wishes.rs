@@ -117,8 +117,12 @@ pub(crate) async fn of_words(
     model: &SharedModel,
     words: &str,
 ) -> Result<Wishes, StoreError> {
-    let shown = "They will be shown one of these: mail, event, task, file.";
-    ask_model(ctx, model, format!("{shown}\nNow: {}", Value::from(words))).await
+    let shown = "They will be shown one of these: mail, event, task, file. What they wait for has just come: that \
+                 is no wish.";
+    let mut wishes = ask_model(ctx, model, format!("{shown}\nNow: {}", Value::from(words))).await?;
+    // The watch is made already, and its turns may make no other one.
+    wishes.all.retain(|wish| !matches!(wish.kind.as_str().split('.').next(), Some("watch" | "schedule")));
+    Ok(wishes)
 }
 
 async fn ask(ctx: &TurnContext, registry: &Registry, model: &SharedModel) -> Result<Wishes, StoreError> {
@@ -235,7 +239,8 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
         None => executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?,
     };
     if let Some(found) = &ctx.turn.found {
-        let items: Vec<Value> = found.items.iter().filter_map(found_thing).collect();
+        let items: Vec<Value> =
+            found.items.iter().filter_map(|item| found_thing(item, ctx.turn.zone)).collect();
         let data = json!({"items": items}).to_string();
         results.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
     }

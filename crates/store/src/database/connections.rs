@@ -38,6 +38,17 @@ impl Connections {
         &self,
         work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        #[cfg(debug_assertions)]
+        if crate::simulation::world().is_some() {
+            return crate::simulation::in_place(self.lend(work));
+        }
+        self.lend(work).await
+    }
+
+    async fn lend<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let _permit = self.free.acquire().await.map_err(|_| StoreError::Closed)?;
         let mut connection = match self.idle_connection().await {
             Some(connection) => connection,
@@ -48,6 +59,9 @@ impl Connections {
         match &done {
             // Checked under the lock, so that no connection stays idle after `close`.
             Ok(_) if !self.free.is_closed() => idle.push((connection, Instant::now())),
+            // There, a task of the pool could not test it while we wait for it.
+            #[cfg(debug_assertions)]
+            Err(_) if crate::simulation::world().is_some() => idle.push((connection, Instant::now())),
             Err(StoreError::Database(_)) if self.can_break => idle.clear(),
             _ => {}
         }

@@ -47,6 +47,8 @@ pub enum Stale {
     AccountExists,
     #[error("the code was used already")]
     CodeUsed,
+    #[error("the passkey's counter went back")]
+    CounterWentBack,
     #[error("the person is gone")]
     PersonGone,
     #[error("there is no such invitation")]

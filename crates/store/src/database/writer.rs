@@ -116,5 +116,8 @@ async fn commit(
     backend: &Backend,
     batches: &[Batch],
 ) -> Result<Vec<Vec<Value>>, StoreError> {
-    connections.with(async |connection| transaction::commit(connection, backend, batches).await).await
+    let work = connections.with(async |connection| transaction::commit(connection, backend, batches).await);
+    #[cfg(debug_assertions)]
+    let work = crate::simulation::commit(batches, work);
+    work.await
 }

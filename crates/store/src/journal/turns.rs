@@ -252,6 +252,21 @@ pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Opt
     store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
 }
 
+/// The last ended turns since a time that models have worked on and whose texts are all there, newest first.
+pub async fn replayable(store: &Store, since: i64, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE started_at >= $1 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
+                 AND traces_emptied_at IS NULL AND forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e \
+                 JOIN calls c ON c.execution_id = e.id WHERE e.turn_id = turns.id AND c.error IS NULL \
+                 AND c.model NOT IN ('builtin', 'none')) ORDER BY seq DESC LIMIT $2 + 0"
+            ),
+            &[since.into(), limit.into()],
+        )
+        .await
+}
+
 /// All turns of a conversation, oldest first.
 pub async fn of_conversation(
     store: &Store,

@@ -482,6 +482,14 @@ pub async fn last_answer(
     Ok(last.map(|(text,)| text))
 }
 
+/// The newest message of a turn that has several.
+pub async fn last_of_several(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+    const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND kind = 'said' ORDER BY id DESC LIMIT 2";
+    let newest: Vec<(String,)> = store.all(SQL, &[turn.into()]).await?;
+    let has_several = newest.len() > 1;
+    Ok(newest.into_iter().next().filter(|_| has_several).map(|(text,)| text))
+}
+
 /// The newest text of a person in a conversation, of whatever kind.
 pub async fn last_text(
     store: &Store,
@@ -505,6 +513,13 @@ pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxK
                        AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1";
     let before = [(&row.conversation_id).into(), (&row.person_id).into(), row.id.into()];
     store.first(SQL, &before).await
+}
+
+/// Whether an event whose name begins like this brought a message of this turn.
+pub async fn is_begun_by(store: &Store, turn: &TurnId, beginning: &str) -> Result<bool, StoreError> {
+    const SQL: &str =
+        "SELECT count(*) FROM inbox WHERE turn_id = $1 AND substr(event, 1, length(CAST($2 AS TEXT))) = $2";
+    Ok(store.count(SQL, &[turn.into(), beginning.into()]).await? > 0)
 }
 
 /// Whether only a schedule or a watch began this turn, and no message of a person.

@@ -68,7 +68,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 41] = [
+const TABLES: [PersonTable; 42] = [
     table!("tool_calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = tool_calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("calls", unless "SELECT 1 FROM executions x JOIN turns f ON f.id = x.turn_id WHERE x.id = calls.execution_id AND f.forgotten_at IS NOT NULL", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -130,6 +130,7 @@ const TABLES: [PersonTable; 41] = [
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
     table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
+    table!("passkeys", "browser, created_at, used_at", "person_id = $1", "person_id = $1"),
     table!("pushes", "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"),
     table!(
         "push_subscriptions",
@@ -139,7 +140,7 @@ const TABLES: [PersonTable; 41] = [
     ),
     table!(
         "web_sessions",
-        "id, browser, created_at, seen_at, expires_at",
+        "id, browser, created_at, seen_at, expires_at, by_passkey",
         "person_id = $1",
         "person_id = $1"
     ),

@@ -10,6 +10,7 @@ pub mod logins;
 pub mod memories;
 pub mod objects;
 pub mod origins;
+pub mod passkeys;
 pub mod people;
 pub mod pins;
 pub mod pushes;

@@ -5,10 +5,13 @@
 //! - What a source brought, and how far it is read, are one commit: [`found`] and [`advance`].
 //! - A watch finds a key once, and each of its keys is told in one telling: [`fire`].
 
+use std::collections::HashSet;
+
 use adjutant_types::{
     Bounds, Condition, ConversationId, ItemId, ItemState, Mark, PersonId, TurnId, WatchAction, WatchId,
     WatchItem, WatchSource, WatchState,
 };
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::FromRow;
@@ -334,7 +337,18 @@ pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Optio
     store.first(select_items!("WHERE id = $1 AND person_id = $2"), &[id.into(), person.into()]).await
 }
 
-/// What a person's watches have found since a time, the newest first.
+/// The ids of what a person has taken off the list, or put off, since a time.
+pub async fn settled_since(
+    store: &Store,
+    person: &PersonId,
+    since: DateTime<Utc>,
+) -> Result<HashSet<String>, StoreError> {
+    let sql = select_items!("WHERE person_id = $1 AND found_at >= $2 AND state IN ('done', 'later')");
+    let rows: Vec<ItemRow> = store.all(sql, &[person.into(), since.timestamp_millis().into()]).await?;
+    Ok(rows.into_iter().filter_map(|row| Some(row.thing?.id)).collect())
+}
+
+/// What a person's watches that only tell have found since a time, the newest first.
 pub async fn found_since(
     store: &Store,
     person: &PersonId,
@@ -342,8 +356,8 @@ pub async fn found_since(
     limit: i64,
 ) -> Result<Vec<ItemRow>, StoreError> {
     let sql = select_items!(
-        "WHERE person_id = $1 AND found_at >= $2 AND watch_id IS NOT NULL AND state <> 'unfit' \
-         ORDER BY seq DESC LIMIT $3 + 0"
+        "WHERE person_id = $1 AND found_at >= $2 AND state <> 'unfit' AND watch_id IN \
+         (SELECT id FROM watches WHERE action = 'tell') ORDER BY seq DESC LIMIT $3 + 0"
     );
     store.all(sql, &[person.into(), since.into(), limit.into()]).await
 }

@@ -1,6 +1,6 @@
 //! Who is signed in on the web page: codes that let one browser in, and sessions. Only digests of them are kept.
 
-use adjutant_types::PersonId;
+use adjutant_types::{Flag, PersonId};
 use sqlx::FromRow;
 
 use crate::people::{self, Person};
@@ -27,6 +27,9 @@ pub struct SessionRow {
     pub created_at: i64,
     /// When it was last used, to within a minute.
     pub seen_at: i64,
+    /// Whether it began with a passkey, not with a link.
+    #[sqlx(try_from = "Flag")]
+    pub by_passkey: bool,
 }
 
 pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreError> {
@@ -50,28 +53,45 @@ pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId
 
 /// Begins a session for the person with this code, which then no longer works. Returns the session's secret.
 pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<String>, StoreError> {
-    let (digested, now) = (digest(code), store.now());
     let Some(person) = person_of_code(store, code).await? else { return Ok(None) };
+    let mut batch = Batch::new();
+    batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digest(code).into()]);
+    let secret = begin(store, &mut batch, &person, browser, false);
+    // Somebody else may have been faster with the same link.
+    Ok(store.try_write(batch).await?.then_some(secret))
+}
+
+/// Begins a session for a person. Returns its secret.
+pub(crate) fn begin(
+    store: &Store,
+    batch: &mut Batch,
+    person: &PersonId,
+    browser: &str,
+    by_passkey: bool,
+) -> String {
     // Twice 80 random bits.
     let secret = format!("{}{}", store.new_id::<String>(), store.new_id::<String>());
-    let browser: String = browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect();
-    let mut batch = Batch::new();
-    batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digested.into()]);
+    let now = store.now();
     batch.run("DELETE FROM web_sessions WHERE expires_at <= $1", [now.into()]);
     batch.run(
-        "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $5, $6)",
+        "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at, by_passkey) \
+         VALUES ($1, $2, $3, $4, $5, $5, $6, $7)",
         [
             store.new_id::<String>().into(),
             digest(&secret).into(),
             person.into(),
-            browser.into(),
+            shortened(browser).into(),
             now.into(),
             (now + SESSION_MS).into(),
+            by_passkey.into(),
         ],
     );
-    // Somebody else may have been faster with the same link.
-    Ok(store.try_write(batch).await?.then_some(secret))
+    secret
+}
+
+/// What is kept of what a browser calls itself.
+pub(crate) fn shortened(browser: &str) -> String {
+    browser.chars().filter(|c| !c.is_control()).take(BROWSER).collect()
 }
 
 /// The session with this secret, if it is still valid.
@@ -79,7 +99,7 @@ pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>, 
     let now = store.now();
     let found: Option<SessionRow> = store
         .first(
-            "SELECT id, person_id, browser, created_at, seen_at FROM web_sessions \
+            "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
              WHERE digest = $1 AND expires_at > $2",
             &[digest(secret).into(), now.into()],
         )
@@ -96,7 +116,7 @@ pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>, 
 pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<SessionRow>, StoreError> {
     store
         .all(
-            "SELECT id, person_id, browser, created_at, seen_at FROM web_sessions \
+            "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
              WHERE expires_at > $1 AND ($2 = '' OR person_id = $2) ORDER BY created_at DESC, id",
             &[store.now().into(), person.map_or("", |person| person.as_str()).into()],
         )

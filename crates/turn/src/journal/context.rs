@@ -103,13 +103,15 @@ pub struct TurnControl {
 pub struct Arrivals {
     count: watch::Receiver<usize>,
     seen: Arc<AtomicUsize>,
-    /// How often a model's call was given up for it.
-    given_up: Arc<AtomicUsize>,
+    given_up: GivenUp,
 }
+
+/// How often a turn gave up a model's call for more words of its person, and what of the answer they had read.
+pub type GivenUp = Arc<Mutex<(usize, String)>>;
 
 impl Arrivals {
     /// Those that this counts, in a turn that has given up so many calls.
-    pub fn new(count: &watch::Sender<usize>, given_up: &Arc<AtomicUsize>) -> Self {
+    pub fn new(count: &watch::Sender<usize>, given_up: &GivenUp) -> Self {
         let count = count.subscribe();
         let seen = *count.borrow();
         Self { count, seen: Arc::new(AtomicUsize::new(seen)), given_up: given_up.clone() }
@@ -122,12 +124,26 @@ impl Arrivals {
 
     /// Whether another call may be given up.
     pub fn may_give_up(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed) < MAX_GIVEN_UP
+        self.given_up.lock().0 < MAX_GIVEN_UP
     }
 
-    /// Notes that a call was given up.
-    pub fn gave_up(&self) {
-        self.given_up.fetch_add(1, Ordering::Relaxed);
+    /// Notes that a call was given up, with its answer so far, up to the last whole word or row of a table.
+    pub fn gave_up(&self, said: &str) {
+        let line = said.rfind('\n').map_or(0, |at| at + 1);
+        let word = said.rfind(char::is_whitespace).map_or(0, |at| said.ceil_char_boundary(at + 1));
+        let end = if said[line..].starts_with('|') { line } else { word };
+        let mut given_up = self.given_up.lock();
+        *given_up = (given_up.0 + 1, said[..end].to_owned());
+    }
+
+    /// What they have read of an answer that was given up and that no other has taken the place of.
+    pub fn said(&self) -> String {
+        self.given_up.lock().1.clone()
+    }
+
+    /// Another answer goes on with it.
+    pub fn went_on(&self) {
+        self.given_up.lock().1.clear();
     }
 
     /// Whether there is something that the turn hasn't looked at.
@@ -403,20 +419,32 @@ pub fn without_token(text: &str) -> String {
     parts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
 }
 
-/// A question below what the model said before it and nobody has been shown. The question comes last, and the marks of
-/// our own lines go, so that a model can't imitate either.
+/// A question below what the model said before it and nobody has been shown. The question comes last.
 pub async fn below_unshown(
     store: &Store,
     turn: &TurnId,
     batch: &mut Batch,
     question: String,
 ) -> Result<String, StoreError> {
+    Ok(match show_said(store, turn, batch).await? {
+        Some(text) => format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()),
+        None => question,
+    })
+}
+
+/// What the model said and nobody has been shown: the batch says that it is shown now. The marks of our own lines go, so
+/// that a model can't imitate them.
+pub async fn show_said(
+    store: &Store,
+    turn: &TurnId,
+    batch: &mut Batch,
+) -> Result<Option<String>, StoreError> {
     let unshown = unshown(store, turn).await?;
-    let Some((round, _)) = unshown.last() else { return Ok(question) };
+    let Some((round, _)) = unshown.last() else { return Ok(None) };
     let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.as_str()).collect();
     let text = wording::receipts::under(&texts.join("\n\n"), &[]);
     turns::set_shown(batch, turn, *round, &text);
-    Ok(format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()))
+    Ok(Some(text))
 }
 
 /// A button per option. Their ids are numbers, because platforms only take short ids.

@@ -4,7 +4,12 @@
 /// Compiled into debug builds only.
 pub fn fail_point(name: &str) {
     #[cfg(debug_assertions)]
-    armed::reach(name);
+    {
+        armed::reach(name);
+        if let Some(world) = adjutant_store::simulation::world() {
+            world.reach(name);
+        }
+    }
     #[cfg(not(debug_assertions))]
     let _ = name;
 }

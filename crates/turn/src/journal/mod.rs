@@ -20,8 +20,8 @@ mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
 pub use context::{
-    Arrivals, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust, below_unshown,
-    unshown, without_token,
+    Arrivals, GivenUp, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust,
+    below_unshown, show_said, unshown, without_token,
 };
 pub use dialogue::{Dialogue, Prefix};
 pub use events::{TurnEvent, TurnEventQueue, TurnEvents};

@@ -4,6 +4,13 @@ use super::action::{Action, ActionKind, Reach, Target};
 use super::own_words::{self, OwnWords};
 use super::{Shown, Thing, Wish, WishFailure, Wishes};
 
+/// What people say of a watch that says nothing of what it is for: "checking for Frank".
+#[rustfmt::skip]
+const WATCHING: [&str; 18] = [
+    "watch", "watching", "check", "checking", "look", "looking", "out", "wait", "waiting", "monitor", "monitoring",
+    "tell", "telling", "notify", "notifying", "mail", "mails", "emails",
+];
+
 /// Why a call must be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalReason {
@@ -73,7 +80,7 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
     if action.targets.iter().any(|target| matches!(target, Target::Recipient { .. })) && reached > max {
         return Verdict::Ask(ApprovalReason::TooManyRecipients(max));
     }
-    if action.targets.is_empty() && action.kind != ActionKind::Undo {
+    if action.targets.is_empty() {
         // Whoever forgets to say what a skill acts on must not be trusted by that.
         return Verdict::Ask(ApprovalReason::NotNamed);
     }
@@ -134,7 +141,11 @@ impl<'a> Evidence<'a> {
                 let has_pattern = named(&|called| called.split_whitespace().count() == 5);
                 named(&|called| same_pattern(called, pattern)) || (!has_pattern && self.words.hold(when))
             }
-            Target::Named(name) => named(&|called| own_words::names(called, name)),
+            Target::Named(name) => {
+                // "Undo that" is whatever was done last.
+                let is_any = wish.kind == ActionKind::Undo && wish.targets.iter().all(|to| to == "that");
+                is_any || named(&|called| own_words::names(called, name))
+            }
             Target::Always(_) => false,
         }
     }
@@ -187,11 +198,16 @@ impl<'a> Evidence<'a> {
         is_labelled || is_only || is_every
     }
 
-    /// Whether words mean a thing by its title, and nothing else that was shown.
+    /// Whether words mean a thing by its title, and nothing else that was shown. Of what was shown, a letter may be wrong.
     fn means(self, called: &str, thing: &Thing) -> bool {
-        let fits = |other: &Thing| own_words::names(called, &other.title);
-        let is_rival = |other: &Thing| (other.noun, &other.id) != (thing.noun, &thing.id) && fits(other);
-        fits(thing) && !self.shown.things().any(is_rival)
+        let of_watch = (thing.noun == "watch").then(|| own_words::without(called, &WATCHING));
+        let called = of_watch.as_deref().unwrap_or(called);
+        let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
+        let is_meant = |names: fn(&str, &str) -> bool| {
+            let mut rivals = self.shown.things().filter(|other| !is_it(other));
+            names(called, &thing.title) && !rivals.any(|other| names(called, &other.title))
+        };
+        is_meant(own_words::names) || (self.shown.things().any(is_it) && is_meant(own_words::nearly_name))
     }
 }
 

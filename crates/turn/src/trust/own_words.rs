@@ -127,6 +127,15 @@ pub fn say_the_same(stored: &str, message: &str, name: &str) -> bool {
 
 /// Whether words of the person name a thing with this title: all of the shorter one stand in the longer one.
 pub fn names(words: &str, title: &str) -> bool {
+    name(words, title, is_form)
+}
+
+/// The same where a letter of a word may be wrong: "coffe" for "coffee".
+pub(super) fn nearly_name(words: &str, title: &str) -> bool {
+    name(words, title, |word, other| is_form(word, other) || is_misspelt(word, other))
+}
+
+fn name(words: &str, title: &str, is_same: fn(&str, &str) -> bool) -> bool {
     let (words, title) = (plain(words), plain(title));
     let content = |text: &str| -> Vec<String> {
         text.split_whitespace().filter(|word| !FILLERS.contains(word)).map(str::to_owned).collect()
@@ -138,10 +147,16 @@ pub fn names(words: &str, title: &str) -> bool {
     let is_wide = |text: &str| text.chars().any(|char| u32::from(char) > 0x2e80);
     let (bare_words, bare_title) = (words.replace(' ', ""), title.replace(' ', ""));
     let overlaps = bare_words.contains(&bare_title) || bare_title.contains(&bare_words);
-    let has = |list: &[String], word: &String| list.iter().any(|other| is_form(word, other));
+    let has = |list: &[String], word: &String| list.iter().any(|other| is_same(word, other));
     (is_wide(&bare_words) && overlaps)
         || called.iter().all(|word| has(&title_words, word))
         || title_words.iter().all(|word| has(&called, word))
+}
+
+/// A text without some of its words.
+pub(super) fn without(text: &str, words: &[&str]) -> String {
+    let is_other = |word: &&str| !words.contains(&word.to_lowercase().as_str());
+    text.split_whitespace().filter(is_other).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a character is a part of an address.
@@ -202,6 +217,16 @@ fn is_form(word: &str, other: &str) -> bool {
     let stem = short.strip_suffix('e').unwrap_or(short);
     let rest = long.strip_prefix(stem);
     rest.is_some_and(|rest| matches!(rest, "s" | "es" | "e" | "d" | "ed" | "ing" | "en" | "n"))
+}
+
+/// Whether two words of five letters or more differ in one letter, which may be missing. Numbers don't.
+fn is_misspelt(word: &str, other: &str) -> bool {
+    let (word, other): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
+    let before = word.iter().zip(&other).take_while(|(one, two)| one == two).count();
+    let ends = word[before..].iter().rev().zip(other[before..].iter().rev());
+    let after = ends.take_while(|(one, two)| one == two).count();
+    let is_long = |word: &[char]| word.len() >= 5 && word.iter().all(|char| char.is_alphabetic());
+    is_long(&word) && is_long(&other) && word.len().max(other.len()) - before - after <= 1
 }
 
 /// Whether words hold a whole name.

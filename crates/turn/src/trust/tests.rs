@@ -146,6 +146,49 @@ fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
 }
 
 #[test]
+fn a_wrong_letter_names_only_what_was_shown_and_nobody() {
+    let coffee = || thing("event", "e1", "Coffee with Sam");
+    let cancel = |called: &str, shown: Vec<Thing>| {
+        let case = Case {
+            shown: Shown::new([(true, shown)]),
+            ..Case::new("", vec![wish(ActionKind::EventDelete, &[called], "")])
+        };
+        case.judge(ActionKind::EventDelete, vec![Target::Thing(coffee())])
+    };
+    let unnamed = Verdict::Ask(ApprovalReason::NotNamed);
+    assert_eq!(cancel("coffe with sam", vec![coffee()]), Verdict::Wished(0));
+    assert_eq!(cancel("cofxee with sam", vec![coffee(), thing("event", "e2", "Retro")]), Verdict::Wished(0));
+    assert_eq!(cancel("coffe with sam", Vec::new()), unnamed, "it wasn't shown");
+    assert_eq!(cancel("coffe with sam", vec![coffee(), thing("event", "e2", "Coffey with Sam")]), unnamed);
+    assert_eq!(cancel("cofe with sam", vec![coffee()]), unnamed, "two letters");
+    assert_eq!(cancel("coffee with tam", vec![coffee()]), unnamed, "a short word");
+    let send = |called: &str, names: &[&str], address: &str| {
+        let case = Case::new(called, vec![wish(ActionKind::MailSend, &[called], "")]);
+        case.judge(ActionKind::MailSend, vec![recipient(address, names)])
+    };
+    let unknown = Verdict::Ask(ApprovalReason::UnknownRecipient);
+    assert_eq!(send("Miler", &["Miller"], "miller@corp.test"), unknown);
+    assert_eq!(send("miler@corp.test", &[], "miller@corp.test"), unknown);
+    let run = Case::new("run the reprot", vec![wish(ActionKind::WorkflowRun, &["reprot"], "")]);
+    assert_eq!(run.judge(ActionKind::WorkflowRun, vec![Target::Named("report".into())]), unnamed);
+}
+
+#[test]
+fn a_watch_is_named_by_what_it_is_for() {
+    let stop = |called: &[&str]| {
+        let case = Case::new("", vec![wish(ActionKind::WatchChange, called, "")]);
+        case.judge(ActionKind::WatchChange, vec![Target::Thing(thing("watch", "w1", "email from Frank"))])
+    };
+    for called in ["checking for Frank", "looking out for mails from Frank", "Frank", "email from Frank"] {
+        assert_eq!(stop(&[called]), Verdict::Wished(0), "{called}");
+    }
+    for called in ["checking for Bob", "checking", "mails"] {
+        assert_eq!(stop(&[called]), Verdict::Ask(ApprovalReason::NotNamed), "{called}");
+    }
+    assert_eq!(stop(&[]), Verdict::Ask(ApprovalReason::NotNamed));
+}
+
+#[test]
 fn an_answer_goes_to_the_mail_that_was_pointed_at_and_not_elsewhere() {
     let mail = thing("mail", "<1@x> from dana@corp.test", "Offsite");
     let shown = Shown::new([(false, vec![mail.clone()])]);

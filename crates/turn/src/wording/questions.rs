@@ -219,9 +219,13 @@ pub struct Circumstances<'a> {
     pub taint: Option<&'a Taint>,
     pub warning: Option<String>,
     pub recipients: &'a [Recipient],
+    /// Whether the person has chosen exactly this with a button of ours.
+    pub is_chosen: bool,
     /// The agents that asked for it, from the top.
     pub roles: &'a [String],
     pub replaces: Option<&'a QuestionRow>,
+    /// The others of that one's message that wait for their answers.
+    pub still_open: &'a [QuestionRow],
 }
 
 /// One call as it is shown: what it would do, and next to the buttons who gets something, and why it is asked. What says
@@ -235,6 +239,9 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     if let Some(replaced) = about.replaces {
         add(approvals::instead_of(one_line(&shown(&subject(replaced)), REPLACED)));
     }
+    if !about.still_open.is_empty() {
+        add(still_open(about.still_open));
+    }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
     }
@@ -246,7 +253,13 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     if let Some(why) = about.reason.and_then(|reason| why(reason, read.as_deref())) {
         add(why);
     }
-    if let Some(origin) = about.reason.and_then(|reason| origin(reason, read?)) {
+    let origin = about.reason.and_then(|reason| match reason {
+        ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed if about.is_chosen => {
+            Some(approvals::goes_out())
+        }
+        _ => origin(reason, read?),
+    });
+    if let Some(origin) = origin {
         text.push(ORIGIN);
         text.push_str(&origin);
     }
@@ -365,6 +378,16 @@ pub fn open_questions(open: &[QuestionRow]) -> String {
 fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> String {
     let line = |question: &QuestionRow| format!("**{}** {}", number(question), subject(question));
     open.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn still_open(others: &[QuestionRow]) -> String {
+    approvals::still_open(shown(&numbered(others, QuestionRow::number)))
+}
+
+/// Whether the newest of several open questions, the last one, names all the others.
+pub fn lists_all(open: &[QuestionRow]) -> bool {
+    open.split_last()
+        .is_some_and(|(newest, others)| !others.is_empty() && newest.body.contains(&still_open(others)))
 }
 
 pub fn how_to_answer(question: &QuestionRow) -> String {

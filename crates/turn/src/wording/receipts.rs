@@ -59,7 +59,8 @@ fn cut(text: &str) -> String {
     // What a list is headed by says nothing without it.
     let sentences: Vec<&str> =
         text.lines().take(1).chain(following.filter(|line| !line.ends_with(':'))).collect();
-    shortened(&sentences.join("; ").trim_end_matches(':').replace(['✓', '✗'], "-"), MAX_LENGTH)
+    let whole = sentences.join(". ").replace(".. ", ". ");
+    shortened(&whole.trim_end_matches(':').replace(['✓', '✗'], "-"), MAX_LENGTH)
 }
 
 #[cfg(test)]
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(under(answer, &[]), "All done.\n- Sent “Offsite” to Dana");
         let created =
             line("Create an event", ExecutionStatus::Completed, "Created “Lunch”\nInvited bob@x.test\n- a");
-        assert_eq!(created.unwrap(), "✓ Created “Lunch”; Invited bob@x.test");
+        assert_eq!(created.unwrap(), "✓ Created “Lunch”. Invited bob@x.test");
         let forgotten =
             "Forgotten: Lives in Bonn\nStill remembered; forget them by their IDs:\n- Likes Bonn [1]";
         let forgotten = line("Forget", ExecutionStatus::Completed, forgotten);

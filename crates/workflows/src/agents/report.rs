@@ -270,11 +270,11 @@ mod tests {
         let (head, block) = message.split_once('\n').unwrap();
         assert_eq!(head, r#"{"agent_id":"a1","status":"completed","data":"the last line below"}"#);
         assert!(
-            block.starts_with("[outside text X1") && block.ends_with("[end of outside text X1]"),
+            block.starts_with("[outside text 1X") && block.ends_with("[end of outside text 1X]"),
             "{message}"
         );
         assert!(message.contains(r#"{"id":"7","title":"a \"quoted\" thing"}"#), "{message}");
-        assert_eq!(outside.for_dependant().matches("[end of outside text X1]").count(), 2);
+        assert_eq!(outside.for_dependant().matches("[end of outside text 1X]").count(), 2);
     }
 
     #[test]

@@ -310,10 +310,11 @@ fn a_dry_run_shows_what_would_happen() {
     2.
       sort (map): for each of {{steps.mail.output.pages | default([])}}, after mail
           prompt of Sorter:
-            These are unread mails, a line each: number | sender | subject | beginning. Which of them ask something of the person,
-            or matter to them today? Leave out the others, such as advertising. Return a JSON list, the most urgent first, of
-            {"n": its number, "who": sender, "about": what it is about, "asked": what is asked, in at most ten words of the
-            mail's language, "by": the day or time if it names one, else "", "sure": 0 to 1}. If none does, return [].
+            These mails weren't answered, a line each, below the day of today: number | day | sender | subject | beginning. Which
+            of them ask something of the person, or matter to them today? Leave out the others, such as advertising. Return a
+            JSON list, the most urgent first, of {"n": its number, "who": sender, "about": what it is about, "asked": what is
+            asked, in at most ten words of the mail's language, "by": the day or time if it names one, with its date, such as
+            Fri 27 Nov, and "overdue" if that is past, else "", "sure": 0 to 1}. If none does, return [].
             {{item}}
           items: {{steps.mail.output.pages | default([])}}
 
@@ -326,7 +327,7 @@ fn a_dry_run_shows_what_would_happen() {
       agents       1 to 40
       model calls  1 to 40
       skill calls  5
-      tokens       815 to 168,600
+      tokens       840 to 169,600
       cost         none: there is no language model, so agents can't run
 
     Notes

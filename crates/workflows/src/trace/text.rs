@@ -56,7 +56,7 @@ pub fn cut(line: &str, width: usize) -> String {
 }
 
 /// A line cut or filled up to exactly this many columns.
-pub(crate) fn fit(line: &str, width: usize) -> String {
+pub fn fit(line: &str, width: usize) -> String {
     let line = cut(line, width);
     let missing = width.saturating_sub(line.width());
     line + &" ".repeat(missing)

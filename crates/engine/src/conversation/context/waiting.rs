@@ -5,14 +5,15 @@ use adjutant_skills::Registry;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::runs;
 use adjutant_store::turns::TurnRow;
+use adjutant_store::{runs, taints};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording;
 use adjutant_types::text::one_line;
 use adjutant_types::{ExecutionKind, ExecutionStatus, PromptText, QuestionKind, Taint, WAITING};
 use adjutant_workflows::agents::AgentTask;
 use adjutant_workflows::plans::{Plan, PlanStep};
+use serde_json::Value;
 
 use super::shown;
 
@@ -57,16 +58,37 @@ pub(super) async fn load(
         let rows = executions::of_turn(&ctx.store, &turn.id).await?;
         let room = SHOWN.min(SHOWN_OF_ALL / open.len());
         let mut lines = Vec::new();
-        for question in &asked[asked.len().saturating_sub(QUESTIONS)..] {
-            lines.push(match question.kind {
-                QuestionKind::Plan { .. } => plan(ctx, question, &rows).await?,
-                _ => line_of(question, &rows),
-            });
+        for (number, question) in as_shown(ctx, &asked[asked.len().saturating_sub(QUESTIONS)..]).await? {
+            let mut line = match question.kind {
+                QuestionKind::Plan { .. } => plan(ctx, &question, &rows).await?,
+                _ => line_of(ctx, &question, &rows).await?,
+            };
+            if let Some(number) = number {
+                line.what = format!("{number}. {}", line.what);
+            }
+            lines.push(line);
         }
         waiting.push(described(ctx, turn, (lines, &rows), registry, room));
     }
     waiting.sort_by_key(|turn| turn.order);
     Ok(waiting)
+}
+
+/// Open questions in the order in which their messages show them, with the numbers that those show.
+async fn as_shown(
+    ctx: &TurnContext,
+    open: &[QuestionRow],
+) -> Result<Vec<(Option<usize>, QuestionRow)>, StoreError> {
+    let mut shown = Vec::new();
+    for asked in open.chunk_by(|one, next| one.outbox_id == next.outbox_id) {
+        let all = questions::of_message(&ctx.store, &asked[0].outbox_id).await?;
+        let place = |open: &QuestionRow| all.iter().position(|question| question.id == open.id);
+        let number = |open: &QuestionRow| place(open).filter(|_| all.len() > 1).map(|at| at + 1);
+        let mut asked: Vec<_> = asked.iter().map(|open| (number(open), open.clone())).collect();
+        asked.sort_by_key(|(number, _)| *number);
+        shown.extend(asked);
+    }
+    Ok(shown)
 }
 
 /// A line of ours about a waiting turn, with a text behind it.
@@ -123,7 +145,7 @@ fn described(
 
 /// A plan with its steps. Its planner may have read what others wrote.
 async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) -> Result<Line, StoreError> {
-    let Some(run) = &question.execution_id else { return Ok(line_of(question, rows)) };
+    let Some(run) = &question.execution_id else { return line_of(ctx, question, rows).await };
     let row = runs::plan(&ctx.store, run).await?;
     let plan: Plan = row.and_then(|row| serde_json::from_str(&row.body).ok()).unwrap_or_default();
     let step = |(number, step): (usize, &PlanStep)| {
@@ -139,15 +161,28 @@ async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) 
     Ok(Line { heading: "", what, text: steps.join("\n"), taint })
 }
 
-fn line_of(question: &QuestionRow, rows: &[ExecutionRow]) -> Line {
+async fn line_of(
+    ctx: &TurnContext,
+    question: &QuestionRow,
+    rows: &[ExecutionRow],
+) -> Result<Line, StoreError> {
     let row = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
-    let (what, text) = match row.map(|row| (row.skill.as_deref(), row.parameters.clone())) {
+    let (what, mut text) = match row.map(|row| (row.skill.as_deref(), row.parameters.clone())) {
         None => ("going on beyond a limit", String::new()),
         Some((None, _)) => ("question", one_line(&wording::questions::subject(question), LINE)),
         Some((Some(skill), arguments)) => (skill, arguments.unwrap_or_default()),
     };
-    let taint = row.map(|row| row.taint.clone()).unwrap_or_default();
-    Line { heading: "", what: format!("{what} [{}]", question.id), text, taint }
+    let mut taint = row.map(|row| row.taint.clone()).unwrap_or_default();
+    // The person has read the title of what the arguments name by its id.
+    if let QuestionKind::Approval { preview, .. } = &question.kind
+        && ["id\":", "ids\":"].iter().any(|key| text.contains(key))
+    {
+        let domain = what.split('.').next().unwrap_or_default();
+        let marked = taints::of_domain(&ctx.store, domain).await?;
+        marked.iter().filter(|(id, _)| text.contains(id.as_str())).for_each(|(_, by)| taint.add(by));
+        text = format!("{} {text}", one_line(preview, LINE));
+    }
+    Ok(Line { heading: "", what: format!("{what} [{}]", question.id), text, taint })
 }
 
 /// An effect that isn't to be repeated.
@@ -160,7 +195,10 @@ fn done(row: &ExecutionRow, registry: &Registry) -> Option<Line> {
         false => row.taint.clone(),
     };
     let what = format!("{skill} {}:", row.status);
-    Some(Line { heading: "\nDone already:", what, text: one_line(text, LINE), taint })
+    let data: Value = serde_json::from_str(row.data.as_deref().unwrap_or_default()).unwrap_or_default();
+    let id = data["id"].as_str().or(data["message_id"].as_str());
+    let id = id.map(|id| format!(" [id {id}]")).unwrap_or_default();
+    Some(Line { heading: "\nDone already:", what, text: one_line(text, LINE) + &id, taint })
 }
 
 /// An agent that waits for others.

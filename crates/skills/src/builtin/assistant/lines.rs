@@ -80,7 +80,9 @@ fn mails(call: &CallContext<'_>, found: &[Value]) -> Vec<Line> {
         };
         let [id, subject] = ["id", "subject"].map(|name| text(mail, name).unwrap_or_default());
         let from = mail["from"][0].as_str().unwrap_or_default();
-        let thing = WatchItem::new(ItemNoun::Mail, id, (from, subject), 0);
+        let date = When::parse(text(mail, "date").unwrap_or_default(), call.zone());
+        let date = date.map_or(0, |date| local_to_utc(date.local(), call.zone()).timestamp_millis());
+        let thing = WatchItem::new(ItemNoun::Mail, id, (from, subject), date);
         let mut line = from_line(&thing);
         for (begin, field, end) in [(" — ", "asked", ""), (" (", "by", ")")] {
             if text(said, field).is_some() {
@@ -122,7 +124,14 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
         ["calendar.list_events", "tasks.search", "email.triage"].map(|skill| things(&rows, skill));
     let mails = mails(call, &letters);
     let mut told = told(call).await?;
-    told.retain(|(thing, ..)| mails.iter().all(|(mail, ..)| mail.id != thing.id));
+    let triage = rows.iter().rfind(|row| row.skill.as_deref() == Some("email.triage"));
+    let data: Option<Value> = triage.and_then(|row| serde_json::from_str(row.data.as_deref()?).ok());
+    let data = data.unwrap_or_default();
+    // Only of what was searched as a whole is it known whether it was answered.
+    told.retain(|(thing, ..)| {
+        let is_open = data["unanswered"].as_array().is_none_or(|ids| ids.contains(&json!(thing.id)));
+        (is_open || thing.noun != ItemNoun::Mail) && mails.iter().all(|(mail, ..)| mail.id != thing.id)
+    });
     let count = tasks.len() + told.len() + mails.len();
     if events.is_empty() && count == 0 {
         let is_quiet = call.arguments["quiet"] != false;
@@ -131,7 +140,7 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
     }
     let tasks = tasks.iter().take(TASKS).map(|item| task(call, item));
     let (mut items, mut lines) = (Vec::new(), Vec::new());
-    let numbered = (1..).zip(tasks.chain(told.into_iter().take(TOLD)).chain(mails).take(LINES));
+    let numbered = (1..).zip(tasks.chain(mails).chain(told.into_iter().take(TOLD)).take(LINES));
     for (n, (thing, item, text)) in numbered {
         let item = item.unwrap_or_else(|| {
             let (item, turn) = (call.store().new_id(), &call.ctx.turn);

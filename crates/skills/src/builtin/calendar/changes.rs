@@ -138,7 +138,8 @@ pub(super) async fn update(
         )?,
         false => Vec::new(),
     };
-    let clashes = Clashes::of(call, &new, tail.as_ref().unwrap_or(&series)).await;
+    let alone = CalendarEvent { rule: new.rule.clone().filter(|_| instance.is_none()), ..new.clone() };
+    let clashes = Clashes::of(call, &alone, tail.as_ref().unwrap_or(&series)).await;
     if let Some(tail) = &tail {
         backend::apply(call, Change::Create(tail, stored.account, stored.calendar_name()), writes).await?;
     }
@@ -437,7 +438,9 @@ pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<Stri
         false => {
             let stored = by_id(call).await.ok()?;
             let part = part(call, &stored.series).ok()?;
-            (replanned(call, &stored, &part).await.ok()?.1, stored.series)
+            let new = replanned(call, &stored, &part).await.ok()?.1;
+            let rule = new.rule.clone().filter(|_| !matches!(part, Part::One(_)));
+            (CalendarEvent { rule, ..new }, stored.series)
         }
     };
     Clashes::of(call, &event, &series).await.in_words()

@@ -136,7 +136,8 @@ fn add_text(item: &mut Value, letter: &Message, share: usize, listed: Option<&Ha
     let is_listed = |answered: &String| listed.is_none_or(|listed| listed.contains(answered));
     let text = match unquoted(&letter.text) {
         (text, quoted @ 1..) if letter.in_reply_to.as_ref().is_some_and(is_listed) => {
-            format!("{text}\n{}", email::quoted(quoted))
+            let quote = if listed.is_some() { email::quoted_above(quoted) } else { email::quoted(quoted) };
+            format!("{text}\n{quote}")
         }
         // What was forwarded is no repetition.
         _ => letter.text.clone(),

@@ -2,8 +2,11 @@
 
 use adjutant_l10n::email;
 use adjutant_mail::{Message, Query};
+use adjutant_store::watches;
 use adjutant_turn::wording::questions::ContactMatch;
 use adjutant_types::text::one_line;
+use chrono::{DateTime, FixedOffset, TimeDelta};
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::reading::{Mail, Mails, item, line, search_in, time};
@@ -15,7 +18,9 @@ use crate::{Failure, Output};
 const MOST: usize = 100;
 pub(in crate::builtin) const PAGE: usize = 50;
 /// How long a mail is on a page, in bytes.
-const SHOWN: usize = 160;
+const SHOWN: usize = 176;
+/// How old they are at most, unless the call says otherwise.
+const DAYS: i64 = 14;
 
 /// Whether a mail needs no answer: a list's, a receipt, an answer to an invitation, or a bounce.
 fn needs_no_answer(mail: &Message) -> bool {
@@ -38,23 +43,29 @@ fn sender(mail: &Message) -> &str {
 }
 
 /// One mail in a line for a model.
-fn shown(n: usize, mail: &Message) -> String {
+fn shown(n: usize, mail: &Message, zone: Tz) -> String {
+    let local = |date: DateTime<FixedOffset>| date.with_timezone(&zone).format("%a %Y-%m-%d").to_string();
+    let day = mail.date.map(local).unwrap_or_default();
     let from = mail.from.first().map(ToString::to_string).unwrap_or_default();
     let (from, subject) = (one_line(&from, 40), one_line(&mail.subject, 80));
-    let text = format!("{n} | {from} | {subject} | {}", one_line(&mail.snippet(), 70));
+    let text = format!("{n} | {day} | {from} | {subject} | {}", one_line(&mail.snippet(), 70));
     text[..text.floor_char_boundary(SHOWN)].to_owned()
 }
 
-/// Unread mails without an answer, those of the person's contacts first, and how many others need none.
+/// Mails without an answer, read or not, those of the person's contacts first, and how many others need none. What the
+/// person took off their list, or put off, isn't among them.
 pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let since = time(call, "since")?;
-    let query = Query { since, unread: true, unanswered: true, limit: MOST, ..Query::default() };
+    let since = time(call, "since")?.unwrap_or_else(|| call.now() - TimeDelta::days(DAYS));
+    let query = Query { since: Some(since), unanswered: true, limit: MOST, ..Query::default() };
     let searched = merged(&inboxes(call)?, |account| search_in(account, &query)).await?;
     let found = Mails::of(searched.found, MOST);
     let more = found.total.saturating_sub(found.mails.len());
     let is_received =
         |(account, mail): &Mail<'_>| !mail.is_sent && !sender(mail).eq_ignore_ascii_case(&account.address);
-    let received = found.mails.into_iter().filter(is_received);
+    let received: Vec<Mail<'_>> = found.mails.into_iter().filter(is_received).collect();
+    let unanswered: Vec<String> = received.iter().map(|(_, mail)| mail.lasting_id().to_owned()).collect();
+    let settled = watches::settled_since(call.store(), &call.ctx.turn.person.id, since).await?;
+    let received = received.into_iter().filter(|(_, mail)| !settled.contains(mail.lasting_id()));
     let (rest, mut letters): (Vec<Mail<'_>>, Vec<_>) = received.partition(|(_, mail)| needs_no_answer(mail));
     let senders: Vec<String> = letters.iter().map(|(_, mail)| sender(mail).to_owned()).collect();
     let known = contacts_among(call, &senders, call.ctx.words().await?).await?;
@@ -68,10 +79,13 @@ pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output, Failure> {
         item
     });
     let items: Vec<Value> = items.collect();
-    let lines: Vec<String> = numbered().map(|(n, mail)| shown(n, &mail.1)).collect();
-    let pages: Vec<String> = lines.chunks(PAGE).map(|page| page.join("\n")).collect();
+    let lines: Vec<String> = numbered().map(|(n, mail)| shown(n, &mail.1, call.zone())).collect();
+    let today = call.now().with_timezone(&call.zone()).format("%a %Y-%m-%d");
+    let pages = lines.chunks(PAGE).map(|page| format!("{today}\n{}", page.join("\n")));
+    let is_whole = more == 0 && searched.notes.is_empty();
     let data = json!({
-        "count": items.len(), "items": items, "pages": pages, "more": more, "need_no_answer": rest.len(),
+        "count": items.len(), "items": items, "pages": pages.collect::<Vec<_>>(), "more": more,
+        "need_no_answer": rest.len(), "unanswered": is_whole.then_some(unanswered),
     });
     let summary = under(email::triaged(letters.len()), letters.iter().map(|mail| line(call, mail)));
     let notes = (!rest.is_empty()).then(|| email::need_no_answer(rest.len()));
@@ -102,6 +116,11 @@ mod tests {
             assert_eq!(needs_no_answer(&mail(from, subject, is_list)), needs_none, "{from}: {subject}");
         }
         let long = mail(&format!("{} <x@y.test>", "ü".repeat(90)), &"漢".repeat(500), false);
-        assert!(shown(100, &long).len() <= SHOWN && shown(100, &long).starts_with("100 | "));
+        let line = shown(100, &long, Tz::UTC);
+        assert!(line.len() <= SHOWN && line.starts_with("100 |  | "), "{line}");
+        let date = Some("2026-11-24T23:30:00+00:00".parse().unwrap());
+        let dated = Message { date, ..mail("Bob <bob@acme.test>", "Friday?", false) };
+        let line = shown(1, &dated, Tz::Europe__Berlin);
+        assert!(line.starts_with("1 | Wed 2026-11-25 | Bob"), "{line}");
     }
 }

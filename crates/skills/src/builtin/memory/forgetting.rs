@@ -41,7 +41,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
     let rest: Vec<MemoryRow> = meant.iter().filter_map(Meant::rest).collect();
     if !rest.is_empty() {
         let still = l10n::memory::still_remembered();
-        output.summary.push_str(&format!("\n{still}\n{}", with_ids(&rest)));
+        output.summary.push_str(&format!("\n{}", listed(still, &rest)));
     }
     if mentioned > 0 {
         output.summary.push_str(&format!("\n{}", l10n::memories::messages_forgotten(mentioned)));

@@ -19,6 +19,7 @@ use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, StoreError, questions, turns};
 use adjutant_turn::trust::ActionKind;
 use adjutant_turn::wording;
+use adjutant_types::text::one_line;
 use adjutant_types::{
     AccountService, ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, FromOutside, Own, Taint, TurnId,
     ours,
@@ -182,6 +183,13 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
 pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>, Failure> {
     let rows = last_turn(call).await?.map(|(_, rows)| rows).unwrap_or_default();
     Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
+}
+
+/// What would be taken back, in words.
+pub(crate) async fn told(call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    let Some((_, rows)) = last_turn(call).await? else { return Ok(None) };
+    let lines = rows.iter().map(|row| one_line(&what(call.registry, row), 200));
+    Ok(Some(lines.collect::<Vec<_>>().join("; ")))
 }
 
 /// What a call of this person changed.

@@ -6,14 +6,16 @@ use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
+use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{AccountId, ScheduleState};
+use adjutant_types::{AccountId, ScheduleState, WatchState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Failure;
+use crate::builtin::watches::described;
 use crate::builtin::{CallContext, calendar, contacts, email, notes};
 
 /// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
@@ -32,6 +34,8 @@ pub(in crate::builtin) enum Step {
         before: Option<ScheduleRow>,
         after: Option<ScheduleRow>,
     },
+    /// A watch was stopped.
+    Stopped(Box<WatchRow>),
     /// iCalendar texts.
     Event {
         uid: String,
@@ -168,6 +172,7 @@ impl Step {
                     ScheduleState::Paused | ScheduleState::Stopped => l10n::undo::schedule_is_paused(text),
                 })
             }
+            Self::Stopped(row) => Some(l10n::watches::resumed(described(row))),
             // Of one of which only a part was forgotten, the rest keeps its id.
             Self::Memory { before: Some(memory), after }
                 if after.as_ref().is_none_or(|rest| rest.id == memory.id) =>
@@ -192,6 +197,7 @@ impl Step {
             Self::Schedule { before, after } => {
                 Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
             }
+            Self::Stopped(row) => Ok(stopped(call, row, writes).await?),
             Self::Event { uid, before, after, account } => {
                 calendar::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
             }
@@ -286,6 +292,18 @@ async fn schedule(
     }
     if let Some(before) = before {
         schedules::insert(writes, &ScheduleRow { running: None, ..before.clone() });
+    }
+    Ok(Outcome::Done)
+}
+
+/// What came in the meantime isn't caught up.
+async fn stopped(call: &CallContext<'_>, row: &WatchRow, writes: &mut Batch) -> Result<Outcome, StoreError> {
+    let again = WatchRow { running: None, active_since: call.store().now(), next_at: 0, ..row.clone() };
+    match watches::by_id(call.store(), &row.id).await? {
+        None => watches::insert(writes, &again),
+        // One of the configuration is only paused.
+        Some(now) if now.state == WatchState::Paused => watches::change(writes, &now, &again),
+        Some(_) => return Ok(Outcome::Changed),
     }
     Ok(Outcome::Done)
 }
