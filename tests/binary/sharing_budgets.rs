@@ -14,8 +14,7 @@ fn what_a_turn_elsewhere_used_counts_for_the_persons_day() {
     let telegram = &cluster.telegram;
     let (ada, eve) = (telegram.person("Ada"), telegram.person("Eve"));
     let receiver = cluster.occupy();
-    telegram.say(ada, ada, "hold this");
-    let elsewhere = cluster.runs_elsewhere(&receiver);
+    let elsewhere = cluster.hold_elsewhere(&receiver, ada, "hold this");
     cluster.open();
     sees(telegram, ada, "Here it is.");
     cluster.all_end();
@@ -25,7 +24,7 @@ fn what_a_turn_elsewhere_used_counts_for_the_persons_day() {
     telegram.say(eve, eve, "and I");
     sees(telegram, eve, "Hello.");
     let ran = cluster.texts("SELECT instance FROM turns WHERE text <> 'hold on' ORDER BY seq");
-    assert_eq!(ran, [elsewhere, receiver.clone(), receiver]);
+    assert!(ran.ends_with(&[elsewhere, receiver.clone(), receiver]), "{ran:?}");
 }
 
 #[test]
