@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::{NOW, agent, direct, plan, skill};
-use crate::scripted::{Gate, Scripted, has_results, last_text, text};
+use crate::scripted::{Gate, Scripted, calls, has_results, last_text, text};
 use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);
@@ -713,6 +713,32 @@ async fn a_closed_question_loses_its_buttons() {
     assert_eq!((late.place.as_str(), town.texts().len()), ("notice", texts + 1));
     let presses = "SELECT count(*) FROM inbox WHERE kind = 'press'";
     assert_eq!(town.service.store().count(presses, &[]).await.unwrap(), 1, "the late one isn't kept");
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_button_for_all_answers_the_rest() {
+    let two = || {
+        calls(vec![
+            direct("a", "tasks.create", json!({"title": "pay"})),
+            direct("b", "tasks.create", json!({"title": "sing"})),
+        ])
+    };
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    };
+    let town = town(Scripted::new().orchestrator(plan(two)), ask).await;
+    town.writes("ada", "pay and sing");
+    let asked = town.sees("Shall I do").await;
+    let press = |label: &str| {
+        town.presses("ada", asked.choices.iter().find(|choice| choice.label == label).unwrap());
+    };
+    press("Reject 1");
+    town.sees("I won't do this").await;
+    press("Approve all");
+    town.sees("Added “sing”").await;
+    press("Approve all");
+    town.sees("You already answered: Reject.").await;
     town.ends_well().await;
 }
 

@@ -247,11 +247,16 @@ pub(super) const ALWAYS: &str = "always";
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
 
+/// Whether a button is for a whole message, whichever of its questions it names.
+pub fn is_for_all(which: &str) -> bool {
+    which == SHOW || ALL.iter().any(|(name, _)| *name == which)
+}
+
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_button =
-        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | SHOW | ALWAYS)
-            || ALL.iter().any(|(name, _)| *name == which)
+        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | ALWAYS)
+            || is_for_all(which)
             || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_button || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }

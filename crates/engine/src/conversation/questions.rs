@@ -35,7 +35,7 @@ use super::answers::{
 use super::command::Command;
 use super::verdicts::{self, Verdicts};
 
-pub use super::answers::button;
+pub use super::answers::{button, is_for_all};
 
 /// How long an answer waits for a turn that may be going to sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_millis(500);

@@ -19,6 +19,7 @@ use adjutant_store::access::{self, code_in};
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, InboxRow, NewRow, Typed, UnheardNote};
 use adjutant_store::people::{self, Conversation, Person};
+use adjutant_store::questions::QuestionRow;
 use adjutant_store::{Batch, StoreError, outbox};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
@@ -306,14 +307,18 @@ impl Intake {
     }
 
     /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
-    /// comes again.
+    /// comes again, or if it is for all questions of a message and one is open.
     async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>, StoreError> {
         let store = &self.conversations.store;
-        let Some((id, _)) = questions::button(&pressed.button) else { return Ok(None) };
-        let question = adjutant_store::questions::by_id(store, &id).await?;
-        let Some(question) = question.filter(|question| question.state != QuestionState::Pending) else {
-            return Ok(None);
+        let Some((id, which)) = questions::button(&pressed.button) else { return Ok(None) };
+        let Some(question) = adjutant_store::questions::by_id(store, &id).await? else { return Ok(None) };
+        let meant = match questions::is_for_all(which) {
+            true => adjutant_store::questions::of_message(store, &question.outbox_id).await?,
+            false => vec![question.clone()],
         };
+        if meant.iter().any(QuestionRow::is_open) {
+            return Ok(None);
+        }
         if inbox::is_known(store, &format!("{} {}", pressed.address.channel, pressed.event.0)).await? {
             return Ok(None);
         }
