@@ -6,8 +6,9 @@ use adjutant_types::AccountService;
 use serde_json::{Value, json};
 
 use super::world::World;
+use crate::app::agent;
 use crate::groupware::{call, skill_caller};
-use crate::scripted::Who;
+use crate::scripted::{Scripted, Who, has_results, text};
 
 fn day() -> Value {
     json!({"start": "2026-11-22", "end": "2026-11-23"})
@@ -102,6 +103,26 @@ async fn a_new_event_goes_where_it_is_named_or_into_the_default_or_it_is_asked()
     world.write(|batch| connected::set_default(batch, &row, AccountService::Calendar)).await;
     call(&world.app, "calendar.create_event", lunch(None)).await;
     assert_eq!(written(&world), ["a1", "a2", "a2", "a2"]);
+    world.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_told_of_accounts_once_there_are_several() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            true => text("Done."),
+            false => agent("plan", &["calendar.create_event", "email.search"], json!({})),
+        })
+        .agent(|_| text("Nothing to do."));
+    let world = World::new(script).await;
+    for (id, label, is_told) in [("a1", "private", false), ("a2", "work", true)] {
+        world.connect(id, label, &["ada"]).await;
+        world.app.says("ada", "plan my week").await;
+        let told = world.app.requests(Who::Agent).last().unwrap().messages[0].text.clone();
+        assert!(told.contains(r#""duration":"#) && told.contains(r#""folder":"#), "{told}");
+        assert_eq!(told.contains(r#""account":"#), is_told, "{told}");
+        assert!(!told.contains(r#""several""#), "{told}");
+    }
     world.ends_well().await;
 }
 

@@ -48,7 +48,7 @@ pub struct Agents {
     pub roles: Arc<Roles>,
     /// Finds models for roles that name one.
     pub named: ModelByName,
-    /// The prefixes by role, granted skills and catalogue.
+    /// The prefixes by role, granted skills, catalogue, and whether there are several accounts.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
@@ -243,9 +243,10 @@ impl Agents {
         let task = &job.task;
         let roles = self.roles.current();
         let role = task.role.as_deref().filter(|_| task.assigned.is_some()).and_then(|name| roles.get(name));
-        let key = prompt::key(registry, task, role);
-        let prefix =
-            self.prefixes.get_with(key, async { prompt::prefix(registry, &roles, task, role) }).await;
+        let has_several = self.executor.services.accounts.of(ctx).await?.has_several();
+        let key = prompt::key(registry, task, role, has_several);
+        let prefix = async { prompt::prefix(registry, &roles, task, role, has_several) };
+        let prefix = self.prefixes.get_with(key, prefix).await;
         if let Some(dialogue) = Dialogue::load(&ctx.store, &row.id, prefix.clone()).await? {
             return Ok(dialogue);
         }

@@ -36,19 +36,22 @@ const DELEGATION: &str = "You may hand a part of your mission to another agent w
     what you write there. Several in one answer work side by side. You answer for the result.";
 
 /// Everything that the prefix of a task depends on.
-pub(super) fn key(registry: &Registry, task: &AgentTask, role: Option<&Role>) -> String {
+pub(super) fn key(registry: &Registry, task: &AgentTask, role: Option<&Role>, has_several: bool) -> String {
     let rules = role.map(|role| role.prompt.as_str()).unwrap_or_default();
     let delegates = task.delegates_to().join(" ");
     let kind = if task.assigned.is_some() { "role" } else { "" };
-    format!("{}\n{delegates}\n{kind}\n{rules}\n{}", task.skills.join(" "), registry.catalogue())
+    let skills = task.skills.join(" ");
+    format!("{skills}\n{delegates}\n{kind}\n{has_several}\n{rules}\n{}", registry.catalogue())
 }
 
-/// The stable prefix for agents with these skills, sorted by name, and this role.
+/// The stable prefix for agents with these skills, sorted by name, and this role. Which account a call uses is an
+/// argument for people who have several.
 pub(super) fn prefix(
     registry: &Registry,
     roles: &RoleSet,
     task: &AgentTask,
     role: Option<&Role>,
+    has_several: bool,
 ) -> std::sync::Arc<Prefix> {
     let (granted, delegates) = (&task.skills, task.delegates_to());
     let mut system = match (task.assigned.is_some(), granted.is_empty()) {
@@ -63,7 +66,7 @@ pub(super) fn prefix(
     };
     for name in granted {
         if let Some(skill) = registry.get(name) {
-            let properties = skill.parameters.get("properties").map(bare).unwrap_or_default();
+            let properties = bare(&skill.parameters["properties"], has_several);
             let required = skill.parameters.get("required").cloned().unwrap_or(json!([]));
             let _ = write!(system, "\n- {name}: {}. Arguments: {properties}", skill.summary);
             if required.as_array().is_some_and(|names| !names.is_empty()) {
@@ -113,17 +116,21 @@ fn delegate_tool(roles: &RoleSet, delegates: &[String]) -> Tool {
     }
 }
 
-/// A schema without what only its check needs.
-fn bare(schema: &Value) -> Value {
-    const LIMITS: [&str; 6] =
-        ["minLength", "maxLength", "minItems", "maxItems", "additionalProperties", "title"];
+/// A schema without what only its check needs, and without what only matters to people with several accounts.
+fn bare(schema: &Value, has_several: bool) -> Value {
+    const LIMITS: [&str; 7] =
+        ["minLength", "maxLength", "minItems", "maxItems", "additionalProperties", "title", "several"];
+    let is_shown = |name: &str, value: &Value| match value {
+        Value::Object(_) => has_several || value["several"] != true,
+        _ => !LIMITS.contains(&name),
+    };
     match schema {
         Value::Object(fields) => fields
             .iter()
-            .filter(|(name, value)| value.is_object() || !LIMITS.contains(&name.as_str()))
-            .map(|(name, value)| (name.clone(), bare(value)))
+            .filter(|(name, value)| is_shown(name, value))
+            .map(|(name, value)| (name.clone(), bare(value, has_several)))
             .collect(),
-        Value::Array(all) => all.iter().map(bare).collect(),
+        Value::Array(all) => all.iter().map(|item| bare(item, has_several)).collect(),
         value => value.clone(),
     }
 }
