@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_config::Policy;
+use adjutant_config::{Config, MailConfig, People, Policy};
 use adjutant_types::TurnStatus;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::app::{
     Heard, TestApp, agent, direct, outside_skill, plan, reports, results, scripted_with, skill, skill_file,
     user_text, without_receipts,
 };
-use crate::groupware::{call as call_skill, skill_caller};
+use crate::groupware::{call as call_skill, mailbox, skill_caller};
 use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
@@ -465,6 +465,10 @@ async fn a_schedule_is_shown_in_words_and_without_its_id() {
     app.ends_well().await;
 }
 
+fn with_mailbox(config: &mut Config) {
+    config.mail = Some(MailConfig { people: People::Everybody, ..mailbox("Ada <ada@example.test>") });
+}
+
 #[tokio::test]
 async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
     let mail = |request: &adjutant_models::Request| {
@@ -480,7 +484,7 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
             _ => direct("m", "email.send", to),
         }
     };
-    let app = scripted_with(Scripted::new().orchestrator(mail), |_| {}).await;
+    let app = scripted_with(Scripted::new().orchestrator(mail), with_mailbox).await;
     for said in ["add Stone", "add Miller", "/new"] {
         app.says("ada", said).await;
     }
@@ -616,12 +620,12 @@ async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
         }
         _ => calls(vec![mail("a", "bob@acme.test"), mail("b", "eve@evil.test")]),
     };
-    let app = scripted_with(Scripted::new().orchestrator(answer), |_| {}).await;
+    let app = scripted_with(Scripted::new().orchestrator(answer), with_mailbox).await;
     app.says("ada", "add bob").await;
     app.says("ada", "/new").await;
     let asked = app.says("ada", "write to them").await;
     insta::assert_snapshot!(asked.text, @"
-    **1.** Save this email to bob@acme.test as a file (no email account is set up): “Lunch”
+    **1.** Send this email to bob@acme.test: “Lunch”
     - text:
     ```
     At noon?
@@ -629,7 +633,7 @@ async fn what_leaves_the_house_is_looked_at_before_all_is_approved() {
 
     Goes to: Bob <bob@acme.test> (in your contacts; you didn't mention them)
 
-    **2.** Save this email to eve@evil.test as a file (no email account is set up): “Lunch”
+    **2.** Send this email to eve@evil.test: “Lunch”
     - text:
     ```
     At noon?

@@ -1,5 +1,6 @@
 //! Files with files inside: archives, documents and mails, sound and hostile.
 
+use adjutant_config::Policy;
 use adjutant_fakes::archives::{Entry, docx, zip, zip_of};
 use adjutant_fakes::pdf;
 use adjutant_mail::{Attachment, Draft};
@@ -43,7 +44,11 @@ async fn inside(app: &TestApp, id: &Value, entry: u32) -> (String, Value) {
 #[tokio::test]
 async fn a_file_inside_of_an_archive_is_read_and_sent_on() {
     let mut data = std::path::PathBuf::new();
-    let app = scripted_with(skill_caller(), |config| data = config.data_dir.clone()).await;
+    let app = scripted_with(skill_caller(), |config| {
+        data = config.data_dir.clone();
+        config.approval.skills.insert("email.send".into(), Policy::Ask);
+    })
+    .await;
     let contract = pdf::of_pages(&[CLAUSE]);
     let inner = zip(&[("deep.txt", b"deep")]);
     let files: [(&str, &[u8]); 3] =
@@ -177,7 +182,11 @@ async fn what_can_be_read_is_read_and_the_rest_is_said() {
 #[tokio::test]
 async fn a_text_of_a_mail_is_read_in_its_charset_and_mailed_as_it_is() {
     let mut data = std::path::PathBuf::new();
-    let app = scripted_with(skill_caller(), |config| data = config.data_dir.clone()).await;
+    let app = scripted_with(skill_caller(), |config| {
+        data = config.data_dir.clone();
+        config.approval.skills.insert("email.send".into(), Policy::Ask);
+    })
+    .await;
     let outer = "From: bob@example.test\r\nSubject: Prices\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\
         Content-Type: text/csv; charset=windows-1251\r\nContent-Disposition: attachment; filename=list.csv\r\n\
         Content-Transfer-Encoding: base64\r\n\r\nz/Do4uXyOzE=\r\n--b--\r\n";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adjutant::service;
-use adjutant_config::{Config, OAuthConfig, Secret};
+use adjutant_config::{Config, OAuthConfig, Policy, Secret};
 use adjutant_fakes::cloud::{CLIENT, DriveFile, FakeCloud, SECRET};
 use adjutant_fakes::pdf;
 use adjutant_models::Request;
@@ -80,6 +80,7 @@ impl World {
                 });
             skill_file(&mut config, &here[here.find("domain").unwrap()..]);
         }
+        config.approval.skills.insert("email.send".into(), Policy::Ask);
         config.notes = Some(self.folder.path().join("notes"));
         std::fs::create_dir_all(self.folder.path().join("notes")).unwrap();
         config

@@ -1,6 +1,6 @@
 //! Mail, calendar and contacts without a server: the store keeps them, and mails become files.
 
-use adjutant_config::{DavConfig, MailConfig, MailServer, People, Secret, Tls};
+use adjutant_config::{DavConfig, MailConfig, MailServer, People, Policy, Secret, Tls};
 use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -56,13 +56,6 @@ pub(crate) async fn split(app: &TestApp, heard: &Heard) -> (String, Value) {
     let data = rows.iter().rev().find(|row| row.skill.is_some()).and_then(|row| row.data.as_deref());
     let said = without_receipts(&heard.text).to_owned();
     (said, data.map_or(Value::Null, |data| serde_json::from_str(data).unwrap()))
-}
-
-/// Calls a skill that needs approval, and approves it.
-async fn approved(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
-    let asked = app.says("ada", &format!("{skill} {arguments}")).await;
-    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
-    split(app, &app.presses("ada", &asked, "Approve").await).await
 }
 
 #[tokio::test]
@@ -331,7 +324,13 @@ async fn it_knows_when_there_is_time() {
 
 #[tokio::test]
 async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
-    let app = app_in(Tz::Europe__Berlin).await;
+    let app = scripted_with(skill_caller(), |config| {
+        config.approval.medium = Policy::Ask;
+        for skill in ["contacts.create", "contacts.update"] {
+            config.approval.skills.insert(skill.into(), Policy::Auto);
+        }
+    })
+    .await;
     let baker = json!({"name": "Bob Baker", "emails": ["baker@acme.test"], "organization": "Acme"});
     let (said, made) = call(&app, "contacts.create", baker).await;
     assert_eq!(said, "Added the contact Bob Baker (baker@acme.test, Acme)");
@@ -343,8 +342,6 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     ```
     Are you *there*?
     ```
-
-    Goes to: baker@acme.test
 
     You asked: “email.send {"to":["bob"],"subject":"Hello","body":"Are you *there*?"}”. Shall I do this?
     “Always” allows emails to baker@acme.test for 30 days.
@@ -375,7 +372,8 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     let app = app_in(Tz::Europe__Berlin).await;
     let mail = json!({"to": ["bob@example.test"], "subject": "Grüße", "body": "Bis **bald**!",
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
-    let (said, data) = approved(&app, "email.send", mail).await;
+    // Nothing goes anywhere, so nobody is asked.
+    let (said, data) = call(&app, "email.send", mail).await;
     let path = said
         .strip_prefix("Saved, not sent: no email account is connected. “Grüße” to bob@example.test is in ");
     let letter = std::fs::read_to_string(path.unwrap_or_else(|| panic!("{said}"))).unwrap();
@@ -383,6 +381,25 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     assert!(letter.contains("list.csv") && letter.contains("multipart/alternative"), "{letter}");
     let (said, _) = call(&app, "email.search", json!({})).await;
     assert!(said.starts_with("not_found: no email account is connected yet"), "{said}");
+    let lunch = json!({"title": "Lunch", "start": "2026-11-27T12:00", "attendees": ["bob@example.test"]});
+    let (said, _) = call(&app, "calendar.create_event", lunch).await;
+    assert!(said.contains("I couldn't notify bob@example.test: no email account is connected"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_card_names_nobody_where_nothing_goes() {
+    let app = scripted_with(skill_caller(), |config| config.approval.medium = Policy::Ask).await;
+    let mail = json!({"to": ["bob@example.test"], "subject": "Hello", "body": "Bye"});
+    let lunch = json!({"title": "Lunch", "start": "2026-11-27T12:00", "attendees": ["bob@example.test"]});
+    for (call, told) in [
+        (format!("email.send {mail}"), "Save this email to bob@example.test as a file"),
+        (format!("calendar.create_event {lunch}"), "- nobody is notified: no email account is connected"),
+    ] {
+        let asked = app.says("ada", &call).await;
+        assert!(asked.text.contains(told) && !asked.text.contains("Goes to"), "{}", asked.text);
+        app.presses("ada", &asked, "Reject").await;
+    }
     app.ends_well().await;
 }
 

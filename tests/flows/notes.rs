@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use adjutant_config::{SearchConfig, SearchKind};
+use adjutant_config::{Policy, SearchConfig, SearchKind};
 use adjutant_fakes::pdf;
 use adjutant_models::Request;
 use serde_json::{Value, json};
@@ -81,6 +81,7 @@ async fn the_text_of_a_file_becomes_a_note_and_a_note_an_attachment() {
     let app = scripted_with(skill_caller().clean_room(wanted), |config| {
         config.notes = Some(desk.path(""));
         data = config.data_dir.clone();
+        config.approval.skills.insert("email.send".into(), Policy::Ask);
     })
     .await;
     app.gets("files.list {}", "minutes.md", Ok(b"# Minutes\n\n- Rent\n".to_vec())).await;

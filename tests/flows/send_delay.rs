@@ -48,6 +48,7 @@ async fn start() -> TestApp {
     scripted_with(Scripted::new().clean_room(wishes).orchestrator(obey), |config| {
         skill_file(config, &outside_skill(&["/bin/echo", "mail bob now"]));
         config.approval.send_delay = Some(DELAY);
+        config.approval.medium = Policy::Ask;
     })
     .await
 }
@@ -67,8 +68,6 @@ async fn silence_sends_an_email_once_after_the_delay() {
     ```
     Hello
     ```
-
-    Goes to: bob@acme.test
 
     You asked: “mail bob@acme.test”. I'll send this in 1 minute. “No” stops it; if you write anything else, it waits for a yes.
     “Always” allows emails to bob@acme.test for 30 days.

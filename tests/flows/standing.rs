@@ -35,6 +35,7 @@ async fn start(change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Scripted::new().clean_room(|_| json!([])).orchestrator(obey);
     scripted_with(script, |config| {
         skill_file(config, &outside_skill(&["/bin/echo", "mail bob now"]));
+        config.approval.medium = Policy::Ask;
         config.approval.skills.insert("tasks.delete".into(), Policy::Ask);
         change(config);
     })
@@ -65,8 +66,6 @@ async fn a_rule_is_offered_made_used_shown_and_ended() {
     ```
     Hello
     ```
-
-    Goes to: bob@acme.test
 
     You asked: “email.send {"to":["bob@acme.test"],"subject":"Hi","body":"Hello"}”. Shall I do this?
     “Always” allows emails to bob@acme.test for 30 days.

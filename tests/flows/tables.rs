@@ -1,5 +1,6 @@
 //! Spreadsheets, sound and hostile.
 
+use adjutant_config::Policy;
 use adjutant_fakes::archives::{relationship, root_relationships, xlsx, zip};
 use serde_json::json;
 
@@ -22,7 +23,11 @@ fn prices() -> Vec<u8> {
 #[tokio::test]
 async fn a_spreadsheet_is_read_as_tables_and_mailed_as_it_is() {
     let mut data = std::path::PathBuf::new();
-    let app = scripted_with(skill_caller(), |config| data = config.data_dir.clone()).await;
+    let app = scripted_with(skill_caller(), |config| {
+        data = config.data_dir.clone();
+        config.approval.skills.insert("email.send".into(), Policy::Ask);
+    })
+    .await;
     app.gets("files.list {}", "prices.xlsx", Ok(prices())).await;
     let seen = app.last_seen().concat();
     for part in [

@@ -1,5 +1,6 @@
 //! `/undo` and "undo that": what was done last is as it was before, once.
 
+use adjutant_config::{Config, Policy};
 use adjutant_fakes::mail_server;
 use adjutant_models::Request;
 use serde_json::{Value, json};
@@ -139,6 +140,12 @@ fn obedient() -> Scripted {
     })
 }
 
+fn ask_each(config: &mut Config) {
+    for skill in ["email.send", "calendar.create_event", "calendar.update_event"] {
+        config.approval.skills.insert(skill.into(), Policy::Ask);
+    }
+}
+
 #[tokio::test]
 async fn what_was_undone_stands_before_what_was_not() {
     let mail = json!({"to": ["bob@example.test"], "subject": "Hello", "body": "Bye"});
@@ -154,7 +161,7 @@ async fn what_was_undone_stands_before_what_was_not() {
             (_, "undo it") => direct("u", "assistant.undo", json!({})),
             _ => both(),
         });
-    let app = scripted(script).await;
+    let app = scripted_with(script, ask_each).await;
     let asked = app.says("ada", "go").await;
     app.presses("ada", &asked, "Approve").await;
     let said = app.says("ada", "undo it").await.text;
@@ -164,7 +171,7 @@ async fn what_was_undone_stands_before_what_was_not() {
 
 #[tokio::test]
 async fn what_cannot_be_undone_is_no_success_and_says_why() {
-    let app = scripted(obedient()).await;
+    let app = scripted_with(obedient(), ask_each).await;
     let approved = async |wish: &str| {
         let asked = app.says("ada", wish).await;
         app.presses("ada", &asked, "Approve").await

@@ -15,6 +15,8 @@ delete-series = Delete the whole series: { $event }
 place = where: { $place }
 rule = repeats: { $rule }
 guests = invited: { $guests }
+# Below that, where nobody hears of it.
+nobody-told = nobody is notified: no email account is connected
 # $when: one of the two below, or several of them.
 reminder = reminder: { $when }, by your calendar app
 # $time: "10 minutes".

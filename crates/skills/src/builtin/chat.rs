@@ -69,7 +69,8 @@ impl BuiltinSkill for ChatSkill {
         let chat = JoinedChat::open(call).await?;
         let text = fenced(call.text("text").unwrap_or_default());
         let head = l10n::rooms::post_preview(chat.room.name, chat.channel);
-        Ok(Preview { risk: Risk::High, text: Some(format!("{head}\n{text}")) })
+        let text = Some(format!("{head}\n{text}"));
+        Ok(Preview { risk: Risk::High, text, ..Preview::default() })
     }
 
     async fn run(

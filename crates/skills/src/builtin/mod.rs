@@ -192,6 +192,8 @@ pub struct Preview {
     pub risk: Risk,
     /// All of it, for a person to approve; none when the arguments say it all.
     pub text: Option<String>,
+    /// Whether nobody gets anything, although it names them: without an account, an email is only saved.
+    pub stays: bool,
 }
 
 /// The sentence for a field's old and new text.
@@ -213,7 +215,7 @@ impl Preview {
 
 impl Default for Preview {
     fn default() -> Self {
-        Self { risk: Risk::Low, text: None }
+        Self { risk: Risk::Low, text: None, stays: false }
     }
 }
 

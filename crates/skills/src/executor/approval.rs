@@ -143,12 +143,14 @@ impl ActiveCall<'_> {
         reason: Option<ApprovalReason>,
     ) -> Result<CallEnd, Failure> {
         let ctx = self.ctx;
-        let preview = match preview.text {
+        let Preview { text, stays, .. } = preview;
+        let preview = match text {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
         let recipients = self.marked_recipients(skill).await?;
-        let body = self.body(skill, &preview, reason.as_ref(), &recipients).await?;
+        let goes_to: &[Recipient] = if stays { &[] } else { &recipients };
+        let body = self.body(skill, &preview, reason.as_ref(), goes_to).await?;
         let mut batch = ctx.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(ctx.store.now());
@@ -193,7 +195,7 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
-    /// Who gets something, and what is known of them.
+    /// Whom a call names, and what is known of them.
     async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
         // A draft goes to nobody.
         if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
-use super::invitations::{Notice, Update, invites_to, is_visible, notify, own_party};
+use super::invitations::{Notice, Update, can_notify, invites_to, is_visible, notify, own_party};
 use super::restore::comparable;
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
@@ -399,7 +399,8 @@ fn title(stored: &StoredEvent<'_>) -> Option<String> {
 
 pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let (occasion, account) = planned(call).await?;
-    Ok(preview(call, account, (&occasion, None), l10n::calendar::add_event, (Risk::Medium, true)))
+    let place = (account, call.text("calendar"));
+    preview(call, place, (&occasion, None), l10n::calendar::add_event, (Risk::Medium, true)).await
 }
 
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -409,8 +410,8 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     let is_announced = is_visible(&old, &new);
     let is_ours = invites_to(call, stored.account, &old);
     let risk = if is_ours || !is_announced { Risk::Medium } else { Risk::High };
-    let about = (&new, Some(&old));
-    Ok(preview(call, stored.account, about, l10n::calendar::change_event, (risk, is_announced)))
+    let (place, about) = ((stored.account, stored.calendar_name()), (&new, Some(&old)));
+    preview(call, place, about, l10n::calendar::change_event, (risk, is_announced)).await
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -425,7 +426,8 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
     // Only the organizer's cancellation goes to others.
     let is_ours = invites_to(call, stored.account, &occasion);
     let risk = if is_ours { risk } else { Risk::High };
-    Ok(preview(call, stored.account, (&occasion, None), heading, (risk, is_ours)))
+    let place = (stored.account, stored.calendar_name());
+    preview(call, place, (&occasion, None), heading, (risk, is_ours)).await
 }
 
 /// The other events at the time of the event that a call makes or changes.
@@ -446,13 +448,16 @@ pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<Stri
     Clashes::of(call, &event, &series).await.in_words()
 }
 
-fn preview(
+async fn preview(
     call: &CallContext<'_>,
-    account: Option<&ConnectedAccount>,
+    (account, calendar): (Option<&ConnectedAccount>, Option<&str>),
     (occasion, old): (&CalendarEvent, Option<&CalendarEvent>),
     heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
-) -> Preview {
+) -> Result<Preview, Failure> {
+    let is_for_guests = is_announced && !occasion.attendees.is_empty();
+    let stays = is_for_guests && !can_notify(call, account, calendar).await?;
+    let is_announced = is_announced && !stays;
     let is_outside =
         is_announced && occasion.attendees.iter().any(|guest| email::is_outside(call, &guest.address));
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
@@ -465,7 +470,10 @@ fn preview(
         let at = event::spoken_at(&at, call.zone());
         text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));
     }
-    Preview { risk, text: Some(text) }
+    if stays {
+        text.push_str(&format!("\n- {}", l10n::calendar::nobody_told()));
+    }
+    Ok(Preview { risk, text: Some(text), stays })
 }
 
 /// The series without a part of it; none when nothing is left.

@@ -204,9 +204,9 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     draft.compose()?;
     let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
     let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
-    let risk = if is_risky { Risk::High } else { Risk::Medium };
     let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
     let account = mail_account(call);
+    let risk = if is_risky && account.is_some() { Risk::High } else { Risk::Medium };
     let mut text = match account {
         Some(_) => email::preview(to, subject),
         None => email::preview_as_file(to, subject),
@@ -227,7 +227,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     {
         text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
     }
-    Ok(Preview { risk, text: Some(text) })
+    Ok(Preview { risk, text: Some(text), stays: account.is_none() })
 }
 
 /// Whether an address is neither ours nor a plain one of an internal domain.

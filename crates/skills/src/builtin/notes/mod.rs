@@ -87,7 +87,7 @@ impl BuiltinSkill for NotesSkill {
             Self::Create if !call.flag("overwrite") => Preview::default(),
             Self::Create | Self::ReplaceSection => {
                 let change = self.change(call).await?;
-                Preview { risk: Risk::High, text: Some(change.shown()) }
+                Preview { risk: Risk::High, text: Some(change.shown()), ..Preview::default() }
             }
         };
         Ok(preview)

@@ -94,7 +94,7 @@ impl BuiltinSkill for TaskSkill {
             return Ok(Preview::default());
         }
         let text = listed(&all, call, heading(all.len()));
-        Ok(Preview { risk: Risk::High, text: Some(text) })
+        Ok(Preview { risk: Risk::High, text: Some(text), ..Preview::default() })
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
