@@ -6,13 +6,16 @@ use serde_json::Value;
 
 use crate::builtin;
 
+/// The sources of an output. What the person has sent counts only where there is nothing else.
 pub(super) fn of_output(title: &str, data: &Value) -> Taint {
-    let items = data["items"].as_array().into_iter().flatten();
-    let named: Taint = std::iter::once(data)
-        .chain(items)
-        .filter_map(of_item)
-        .fold(Taint::default(), |all, source| all.and(&Taint::by(&source)));
-    if named.is_clean() { Taint::by(&sources::result(title)) } else { named }
+    let of = |is_in: fn(&Value) -> bool| -> Taint {
+        let items = data["items"].as_array().into_iter().flatten();
+        let all = std::iter::once(data).chain(items).filter(|item| is_in(item)).filter_map(of_item);
+        all.fold(Taint::default(), |all, source| all.and(&Taint::by(&source)))
+    };
+    let named = [of(|item| item["sent"] != true), of(|_| true)];
+    let named = named.into_iter().find(|named| !named.is_clean());
+    named.unwrap_or_else(|| Taint::by(&sources::result(title)))
 }
 
 /// Where a call's result comes from, for the head of its block: one source, whatever else its caller had read. What the
@@ -95,6 +98,16 @@ mod tests {
         let other = json!({"subject": "Invoice", "from": ["bank@example.test"]});
         assert_eq!(of_call("email.read", &other, &taint), Taint::by("the result of “email.read”"));
         assert_eq!(of_call("crm.search", &Value::Null, &read[1]), read[1]);
+    }
+
+    #[test]
+    fn what_the_person_sent_is_no_text_of_others() {
+        let sent = json!({"subject": "Re: Offsite", "from": ["ada@example.test"], "sent": true});
+        let theirs = json!({"subject": "Offsite", "from": ["dana@example.test"]});
+        let of = |items: &[&Value]| of_output("Find emails", &json!({"items": items}));
+        assert_eq!(of(&[&theirs, &sent]), Taint::by("the email “Offsite” from dana@example.test"));
+        assert_eq!(of(&[&sent]), Taint::by("the email “Re: Offsite” from ada@example.test"));
+        assert_eq!(of(&[]), Taint::by("the result of “Find emails”"));
     }
 
     #[test]
