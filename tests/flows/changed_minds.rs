@@ -672,6 +672,35 @@ Not begun; follows by itself, also after a replacement:
 }
 
 #[tokio::test]
+async fn what_a_waiting_turn_has_found_can_be_meant() {
+    let app =
+        careful(Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "pay rent") => calls(vec![
+                agent("find", &["tasks.search"], json!({"arguments": {}})),
+                create("a", "pay rent", &["find"]),
+            ]),
+            (false, said) => text(format!("heard {said}")),
+        }))
+        .await;
+    app.says("ada", "hello").await;
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
+         SELECT 't1', id, 'Call the landlord', '', '[]', 'normal', 'open', 0 FROM people",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "pay rent").await;
+    app.says("ada", "which tasks are there?").await;
+    let told = waiting(&app.requests(Who::Orchestrator).pop().unwrap()).join("\n");
+    let wanted = "{\"title\":\"pay rent\"}\n- touched: task t1 “Call the landlord”";
+    assert!(told.contains(wanted), "{told}");
+    app.says("ada", "/stop").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn several_questions_are_told_in_the_order_and_by_the_numbers_that_the_person_reads() {
     let app =
         careful(Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {

@@ -16,6 +16,7 @@ use adjutant_workflows::plans::{Plan, PlanStep};
 use serde_json::Value;
 
 use super::shown;
+use crate::conversation::recent_entities;
 
 /// How much is shown of a waiting turn's message, of the rest of it, and of each for all of them, in bytes.
 const SHOWN: usize = 4_000;
@@ -109,6 +110,7 @@ fn described(
     registry: &Registry,
     room: usize,
 ) -> WaitingTurn {
+    lines.extend(found(ctx, turn, rows, registry));
     lines.extend(rows.iter().filter_map(|row| done(row, registry)));
     lines.extend(rows.iter().filter_map(not_begun));
     if let Some(answer) = turn.answer.as_deref().filter(|_| turn.shown_round >= 0) {
@@ -183,6 +185,21 @@ async fn line_of(
         text = format!("{} {text}", one_line(preview, LINE));
     }
     Ok(Line { heading: "", what: format!("{what} [{}]", question.id), text, taint })
+}
+
+/// What it has read, so that it can be meant before the turn has ended. Its effects have lines of their own.
+fn found(ctx: &TurnContext, turn: &TurnRow, rows: &[ExecutionRow], registry: &Registry) -> Option<Line> {
+    let is_read = |row: &&ExecutionRow| {
+        let skill = row.skill.as_deref().and_then(|skill| registry.get(skill));
+        row.status == ExecutionStatus::Completed && skill.is_some_and(|skill| !skill.has_effect())
+    };
+    let texts = (turn.text.as_str(), turn.answer.as_deref().unwrap_or_default());
+    let text = recent_entities::found(rows.iter().filter(is_read), texts, ctx.turn.conversation.shared);
+    let mut taint: Taint = rows.iter().map(|row| &row.taint).collect();
+    if rows.iter().any(|row| row.untrusted) {
+        taint.add(&Taint::by(SOURCE));
+    }
+    (!text.is_empty()).then(|| Line { heading: "", what: "touched:".into(), text, taint })
 }
 
 /// An effect that isn't to be repeated.
