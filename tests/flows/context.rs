@@ -411,7 +411,8 @@ async fn marked_tasks_are_counted_or_stand_in_a_block_where_the_turn_is_tainted_
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
          SELECT 'more-' || w.n, p.id, 'Order the long list of parts for the lamp in the hall upstairs', '', '2026-11-27', '[]', \
-         'normal', 'open', 0 FROM people p, (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3 UNION SELECT 4) w",
+         'normal', 'open', 0 FROM people p, (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 \
+         UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) w",
         [],
     );
     batch.run(
@@ -423,8 +424,8 @@ async fn marked_tasks_are_counted_or_stand_in_a_block_where_the_turn_is_tainted_
     app.says("ada", "and now?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let block = request.messages.iter().find(|message| message.text.starts_with("More open tasks")).unwrap();
-    assert!(block.text.contains("(the first 1; tasks.search has all):\n[outside text "), "{}", block.text);
-    assert!(block.text.len() <= 260, "{}: {}", block.text.len(), block.text);
+    assert!(block.text.contains("(the first 5; tasks.search has all):\n[outside text "), "{}", block.text);
+    assert!(block.text.len() <= 620, "{}: {}", block.text.len(), block.text);
     app.ends_well().await;
 }
 

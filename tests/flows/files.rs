@@ -7,6 +7,7 @@ use std::time::Duration;
 use adjutant_chat::{Attachment, DownloadError, RemoteFile};
 use adjutant_engine::gateway::retention::remove_unknown_files;
 use adjutant_fakes::pdf;
+use adjutant_models::Request;
 use adjutant_store::retention::{self, Ages};
 use adjutant_store::{files, known};
 use adjutant_types::FileId;
@@ -75,6 +76,13 @@ async fn a_text_and_a_pdf_are_read_in_blocks_of_their_own_and_can_be_meant_later
     let seen = app.last_seen();
     assert!(ids.iter().all(|id| seen[1].contains(&format!("file {id} “"))), "{seen:?}");
     assert!(seen[1].starts_with("[outside text") && !seen.concat().contains("Clause 6"), "{seen:?}");
+    // The catalogue lists no skill for what only they have who were sent a file.
+    let told = |request: &Request| serde_json::to_string(request).unwrap().contains("files.list()");
+    let requests = app.requests(Who::Orchestrator);
+    assert!(requests.iter().all(told), "{seen:?}");
+    app.says("ada", "/new").await;
+    app.says("ada", "and now?").await;
+    assert!(!told(&app.requests(Who::Orchestrator).pop().unwrap()), "there is no file here");
     app.ends_well().await;
 }
 

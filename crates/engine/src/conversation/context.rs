@@ -69,6 +69,7 @@ pub async fn of_turn(
     )?;
     let waiting = waiting::load(ctx, &open, &orchestrator.skills.current()).await?;
     let sent = files::of_turn(ctx, &data.outside, orchestrator.model.takes_pictures()).await?;
+    let has_files = sent.is_some() || past.turns.iter().any(EarlierTurn::names_file);
     let names = if data.mentions.is_empty() { Taint::default() } else { Taint::by(MENTIONED) };
     let mut taint: Taint =
         [&turn.text_taint, &ctx.turn.conversation.summary_taint, &past.taint, &names].into_iter().collect();
@@ -80,7 +81,8 @@ pub async fn of_turn(
     // What is marked doesn't taint a turn that nothing else does.
     let marked = if taint.is_clean() { None } else { facts::marked_tasks(ctx, &data.tasks) };
     let events = has_own_calendar.then_some((events, day));
-    let facts = facts::Facts { ctx, turn, data: &data, open: &open, events, shows_marked: marked.is_some() };
+    let (data, open, shows_marked) = (&data, open.as_slice(), marked.is_some());
+    let facts = facts::Facts { ctx, turn, data, open, events, shows_marked, has_files };
     let found = found.into_iter().filter_map(Found::memory).collect();
     messages.extend([Message::new(Role::System, facts.about(preferences, found).await?)]);
     if let Some((tasks, sources)) = marked {

@@ -68,6 +68,13 @@ pub struct EarlierTurn {
     pub added: Added,
 }
 
+impl EarlierTurn {
+    /// Whether what it touched names a file.
+    pub fn names_file(&self) -> bool {
+        [": file ", "; file "].iter().any(|name| self.added.more.contains(name))
+    }
+}
+
 /// Where the first query for a window begins, and how many turns it may hold.
 pub fn bounds(conversation: &Conversation) -> (i64, i64) {
     (conversation.history_from.max(conversation.compacted_to), MAX_TURNS)

@@ -27,8 +27,10 @@ pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
-/// How much of marked tasks is shown, in bytes: with the block around it, about 250.
-const MARKED: usize = 90;
+/// How much of marked tasks is shown, in bytes: about eight.
+const MARKED: usize = 450;
+/// The skills for files, which the catalogue doesn't list.
+const FILES: &str = "Files that were sent: files.list(), files.read(id, from?, entry?)";
 
 /// From when to when the person's day is, in milliseconds.
 pub(super) fn today(ctx: &TurnContext) -> (i64, i64) {
@@ -83,6 +85,8 @@ pub(super) struct Facts<'a> {
     pub(super) events: Option<(Vec<ObjectRow>, (i64, i64))>,
     /// Whether marked tasks are shown in a message of their own.
     pub(super) shows_marked: bool,
+    /// Whether a file lies in the conversation.
+    pub(super) has_files: bool,
 }
 
 impl Facts<'_> {
@@ -101,6 +105,9 @@ impl Facts<'_> {
             parts.push(self.background().await?);
         }
         parts.extend(self.remembered(preferences, found));
+        if self.has_files {
+            parts.push(FILES.into());
+        }
         if self.ctx.turn.is_scheduled {
             parts.push(self.run());
         }
