@@ -77,7 +77,7 @@ clock = Your time zone is now { $zone }, where it's { $time }
 ## Questions that a person takes back
 
 # $question: what it asks, in a few words.
-withdrawn = Withdrawn: { $question }
+withdrawn = I dropped this question, so it won't be done: { $question }
 not-typed = only a message that the person types can drop or change a question
 no-such-question = no such question is open here
 answered-yes = this question was answered with yes before
