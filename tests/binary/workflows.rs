@@ -61,10 +61,10 @@ fn workflows_are_listed_checked_explained_and_drawn() {
       2. write: After find, Writer runs.
 
     Agents
-      - Finder (finder). May use email.search.
+      - Finder. May use email.search.
           checked: “Output must include mails field” (there is a field `mails`)
           checked: “Must be kind” (judged by a model)
-      - Writer (writer). Uses no skills.
+      - Writer. Uses no skills.
     ");
     insta::assert_snapshot!(told(&home.run(&["workflow", "draw", "skills/workflows/visit.yaml"])), @r"
     Some(0) ●  find   Finder

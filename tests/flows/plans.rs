@@ -126,8 +126,8 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     The task is added.
 
     **Plan and result**
-    - figures (researcher): done as planned; 1 model call
-    - room (executor): done as planned; 2 model calls
+    - figures (researcher): done as planned
+    - room (executor): done as planned
 
     It took 5 model calls in all (planned: 6 to 24 model calls).
     ");
@@ -346,8 +346,8 @@ async fn the_assistant_itself_plans_what_takes_many_steps() {
     The task is added.
 
     **Plan and result**
-    - figures (researcher): done as planned; 1 model call
-    - room (executor): done as planned; 2 model calls
+    - figures (researcher): done as planned
+    - room (executor): done as planned
 
     It took 5 model calls in all (planned: 6 to 24 model calls).
     ");

@@ -174,11 +174,11 @@ fn a_workflow_is_explained() {
       3. review: After write, Writer works and Checker reviews, with feedback for the next round, until the review passes or after 2 rounds. Its output is stored as final.
 
     Agents
-      - Finder (finder): Finds what we know. May use email.search and calendar.search; takes at most 3 minutes; up to 2 attempts, waiting twice as long each time; if it still fails, the run goes on without it.
+      - Finder: Finds what we know. May use email.search and calendar.search; takes at most 3 minutes; up to 2 attempts, waiting twice as long each time; if it still fails, the run goes on without it.
           checked: its output fits a JSON Schema
           checked: “Output must include mails field” (there is a field `mails`)
-      - Writer (writer): Writes. Uses no skills; takes at most 4 minutes.
-      - Checker (checker): Checks. Uses no skills.
+      - Writer: Writes. Uses no skills; takes at most 4 minutes.
+      - Checker: Checks. Uses no skills.
     ");
     insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @"
     qualify-and-route: Answer a request as its kind needs
@@ -196,13 +196,13 @@ fn a_workflow_is_explained() {
       6. answer: After complaint, order and question, Closer runs. It gets every output so far. Its output is stored as reply.
 
     Agents
-      - Sorter (sorter): Says what kind of request it is. Uses no skills; takes at most 1 minute; up to 2 attempts.
+      - Sorter: Says what kind of request it is. Uses no skills; takes at most 1 minute; up to 2 attempts.
           checked: “category must be one of complaint, question, order or other” (`category` is one of complaint, question, order, other)
           checked: “urgency must be between 0 and 10” (`urgency` is between 0 and 10)
       - Complaints (soother): Answers a complaint. Uses no skills; takes at most 2 minutes.
       - Questions (expert): Answers a question from what is known. May use memory.search and email.search; takes at most 3 minutes.
       - Orders (clerk): Takes an order down. May use tasks.create; takes at most 2 minutes.
-      - Closer (closer): Makes the final text. Uses no skills; takes at most 2 minutes.
+      - Closer: Makes the final text. Uses no skills; takes at most 2 minutes.
           checked: “must not be empty” (the output is not empty)
           checked: “at most 250 words” (the text has at most 250 words)
     ");

@@ -11,8 +11,13 @@ use crate::trace::text::{cost, count, cut, one_line};
 const MAX_LENGTH: usize = 300;
 
 impl Report {
-    /// A line for each step and one for all; none for a run that nobody judged.
-    pub(super) fn comparison(&self, bold: fn(&str) -> String, quote: fn(&str) -> String) -> Option<String> {
+    /// A line for each step, perhaps with what it took, and one for all; none for a run that nobody judged.
+    pub(super) fn comparison(
+        &self,
+        bold: fn(&str) -> String,
+        quote: fn(&str) -> String,
+        has_usage: bool,
+    ) -> Option<String> {
         let all = self.run.spent?;
         let mut text = bold(&l10n::runs::plan_and_result());
         for step in &self.steps {
@@ -21,7 +26,7 @@ impl Report {
                 Some(agent) => l10n::runs::step_result_by(id, one_line(agent), result),
                 None => l10n::runs::step_result(id, result),
             };
-            if let Some(spent) = step.spent.filter(|spent| spent.model_calls > 0) {
+            if let Some(spent) = step.spent.filter(|spent| has_usage && spent.model_calls > 0) {
                 line.push_str(&format!("; {}", took(&spent)));
             }
             text.push_str(&format!("\n- {}", quote(&cut(&line, MAX_LENGTH))));

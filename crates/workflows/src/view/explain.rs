@@ -165,7 +165,7 @@ fn failure(workflow: &Workflow, retry: &Retry) -> Vec<String> {
 
 fn described(workflow: &Workflow, agent: &Agent) -> String {
     let mut out = format!("  - {}", one_line(&agent.name));
-    if agent.name != agent.id {
+    if !agent.name.eq_ignore_ascii_case(&agent.id) {
         let _ = write!(out, " ({})", agent.id);
     }
     if !agent.role.is_empty() {

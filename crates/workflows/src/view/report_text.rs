@@ -28,7 +28,7 @@ impl Report {
         let mut parts = vec![self.head(usize::MAX, ToOwned::to_owned)];
         let output = self.run.output.split('\t').map(clean).collect::<Vec<_>>().join("\t");
         parts.push(if output.trim().is_empty() { self.no_output() } else { output });
-        parts.push(match self.comparison(ToOwned::to_owned, ToOwned::to_owned) {
+        parts.push(match self.comparison(ToOwned::to_owned, ToOwned::to_owned, true) {
             Some(compared) => compared,
             None => self.table(width, usize::MAX, 6),
         });
@@ -87,7 +87,7 @@ impl Report {
     fn around(&self, middle: &str, end: &str) -> String {
         let mut parts = vec![self.head(MAX_LINES, escaped), middle.to_owned()];
         let is_complete = self.run.status == RunStatus::Complete;
-        parts.push(match self.comparison(bold, escaped) {
+        parts.push(match self.comparison(bold, escaped, false) {
             Some(compared) => compared,
             None if is_complete || self.steps.is_empty() => String::new(),
             None => fenced(&format!("{}\n", self.table(NARROW, MAX_STEPS, 4))),
