@@ -885,6 +885,38 @@ async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
 }
 
 #[tokio::test]
+async fn what_is_to_happen_every_week_is_kept_and_says_that_it_is_not_scheduled() {
+    const YAML: &str = "workflow:\n  name: NAME\n  description: A task\n  steps:\n    - { id: first, skill: tasks.create, \
+        arguments: { title: buy milk } }\n";
+    const WORDS: &str = "/draft every week add a task to buy milk";
+    let script = || Scripted::new().plain(|request| text(named(request, YAML)));
+    let app = scripted_with(script(), |_| {}).await;
+    let asked = app.says("ada", WORDS).await;
+    assert_eq!(asked.buttons(), ["Run it", "Discard"], "{}", asked.text);
+    assert!(asked.text.contains("It isn't scheduled, and runs once."), "{}", asked.text);
+    app.rests().await;
+    app.presses("ada", &asked, "Discard").await;
+    app.ends_well().await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_owned();
+    let app = scripted_with(script(), |config| {
+        config.assistant.owner = vec!["console:ada".into()];
+        config.skills.paths = vec![place];
+    })
+    .await;
+    let asked = app.says("ada", WORDS).await;
+    assert_eq!(asked.buttons(), ["Run and save it", "Save it", "Discard"], "{}", asked.text);
+    let how = "It isn't scheduled yet. Once it's saved, say when, such as “every Monday at 8 run week-add-task-buy”.";
+    assert!(asked.text.contains(how), "{}", asked.text);
+    app.rests().await;
+    let saved = app.presses("ada", &asked, "Save it").await;
+    assert!(saved.text.starts_with("Saved as ") && saved.text.ends_with(how), "{}", saved.text);
+    assert!(folder.path().join("workflows/week-add-task-buy.yaml").exists());
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_workflow_that_a_person_starts_has_its_own_plans_bound() {
     let yaml = r#"
   agents:

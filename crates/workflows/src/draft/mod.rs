@@ -8,6 +8,8 @@ mod preview;
 
 use adjutant_l10n as l10n;
 use adjutant_models::ModelError;
+use adjutant_types::clock::WEEKDAYS;
+use adjutant_types::text;
 
 use crate::is_name;
 use crate::language::definition::Workflow;
@@ -75,6 +77,25 @@ pub fn name(words: &str, existing: &[&Workflow]) -> String {
         number += 1;
     }
     free
+}
+
+/// Whether words ask for something again and again. A workflow doesn't say that; a schedule that runs it does.
+pub fn recurs(words: &str) -> bool {
+    const OFTEN: [&str; 8] =
+        ["hourly", "daily", "weekly", "monthly", "yearly", "täglich", "wöchentlich", "monatlich"];
+    const EACH: [&str; 5] = ["every", "each", "jede", "jeden", "jedes"];
+    const UNITS: [&str; 19] = [
+        "minute", "hour", "day", "weekday", "morning", "noon", "evening", "night", "week", "weekend",
+        "month", "quarter", "year", "stunde", "morgen", "abend", "woche", "monat", "jahr",
+    ];
+    let is_unit = |word: &&str| {
+        let word = word.trim_end_matches('s');
+        UNITS.contains(&word) || WEEKDAYS.contains(&word) || word.ends_with("tag")
+    };
+    let lower = words.to_lowercase();
+    let words: Vec<&str> = text::words(&lower).collect();
+    let is_each = |at: usize| EACH.contains(&words[at]) && words[at + 1..].iter().take(2).any(is_unit);
+    (0..words.len()).any(|at| OFTEN.contains(&words[at]) || is_each(at))
 }
 
 #[cfg(test)]

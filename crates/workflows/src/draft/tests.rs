@@ -28,6 +28,16 @@ fn a_name_is_made_of_the_words() {
     assert_eq!(name("write a poem", &[&taken]), "write-poem-2");
 }
 
+#[test]
+fn words_that_ask_for_something_again_and_again_are_known() {
+    for words in ["every week sum up", "Each Monday, look", "every 2 hours", "a weekly report", "jeden Montag"] {
+        assert!(recurs(words), "{words}");
+    }
+    for words in ["for each customer write a letter", "sum up this week", "everyday things", ""] {
+        assert!(!recurs(words), "{words}");
+    }
+}
+
 const THREE: &str = r#"workflow:
   name: w
   description: "first research the company, then find their problems, then draft a mail"
@@ -84,9 +94,9 @@ fn a_draft_is_shown_as_sentences_with_its_drawing_and_its_text_in_a_file() {
       3. draft: After find, Writer runs. It gets every output so far.
 
     Agents
-      - Researcher (researcher): Research the company. Uses no skills.
-      - Finder (finder): Find their problems. Uses no skills.
-      - Writer (writer): Draft a mail. Uses no skills.
+      - Researcher: Research the company. Uses no skills.
+      - Finder: Find their problems. Uses no skills.
+      - Writer: Draft a mail. Uses no skills.
 
     ```
     ●  research  Researcher

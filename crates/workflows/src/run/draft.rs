@@ -32,10 +32,10 @@ impl Runner {
         if let Some(question) =
             asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }))
         {
-            return self.decided(ctx, row, question).await;
+            return self.decided(ctx, row, question, words).await;
         }
         let workflow = self.by_model(ctx, registry, row, words).await?;
-        Err(self.ask_whether(ctx, row, &workflow).await?.into())
+        Err(self.ask_whether(ctx, row, &workflow, words).await?.into())
     }
 
     /// A draft by the agents' model.
@@ -112,15 +112,24 @@ impl Runner {
         ctx: &TurnContext,
         row: &ExecutionRow,
         workflow: &Workflow,
+        words: &str,
     ) -> Result<Suspend, StoreError> {
+        use l10n::runs::{discard, not_repeated, not_scheduled, run_and_save_it, run_it, save_it};
         // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
         // else has dictated.
-        let mut options = vec![l10n::runs::run_it()];
-        if self.folder.is_some() && row.taint.is_clean() && ctx.is_owners().await? {
-            options.extend([l10n::runs::save_it(), l10n::runs::run_and_save_it()]);
+        let can_save = self.folder.is_some() && row.taint.is_clean() && ctx.is_owners().await?;
+        let (mut sentences, file) = draft::preview(workflow);
+        let is_repeated = recurs(ctx, words);
+        let options = match (is_repeated, can_save) {
+            (false, true) => vec![run_it(), save_it(), run_and_save_it(), discard()],
+            // What is to happen again must be there again.
+            (true, true) => vec![run_and_save_it(), save_it(), discard()],
+            (_, false) => vec![run_it(), discard()],
+        };
+        if is_repeated {
+            let how = if can_save { not_scheduled(&workflow.name) } else { not_repeated() };
+            sentences = format!("{sentences}\n\n{how}");
         }
-        options.push(l10n::runs::discard());
-        let (sentences, file) = draft::preview(workflow);
         let text = wording::choose(&sentences, &options);
         let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
         let mut batch = ctx.batch();
@@ -135,6 +144,7 @@ impl Runner {
         ctx: &TurnContext,
         row: &ExecutionRow,
         question: &QuestionRow,
+        words: &str,
     ) -> Result<Workflow, NotStarted> {
         let QuestionKind::Choice { subject, options } = &question.kind else {
             return Err(Suspend::ForPerson.into());
@@ -147,12 +157,19 @@ impl Runner {
         let workflow = parse("draft.yaml", subject).map_err(|_| l10n::runs::draft_gone())?;
         // The options are those of `ask_whether`, in the language of that time.
         let chosen = options.iter().position(|option| option == answer);
-        let can_save = options.len() > 2;
+        let (runs, saves) = match options.len() {
+            4 => (matches!(chosen, Some(0 | 2)), matches!(chosen, Some(1 | 2))),
+            3 => (chosen == Some(0), matches!(chosen, Some(0 | 1))),
+            _ => (chosen == Some(0), false),
+        };
         let mut message = l10n::runs::discarded();
-        if can_save && matches!(chosen, Some(1 | 2)) {
+        if saves {
             message = l10n::runs::saved(self.save(&workflow)?, &workflow.name);
+            if recurs(ctx, words) {
+                message = format!("{message}\n\n{}", l10n::runs::not_scheduled(&workflow.name));
+            }
         }
-        if chosen == Some(0) || (can_save && chosen == Some(2)) {
+        if runs {
             return Ok(workflow);
         }
         let closing = Closing { result: Some(message), ..Closing::default() };
@@ -171,4 +188,9 @@ impl Runner {
             Err(error) => Err(l10n::runs::cannot_save(path.display(), error)),
         }
     }
+}
+
+/// Whether it is to happen again and again, by the words of the draft or of the person's message.
+fn recurs(ctx: &TurnContext, words: &str) -> bool {
+    draft::recurs(words) || ctx.trust.own_text.as_deref().is_some_and(draft::recurs)
 }
