@@ -67,21 +67,13 @@ impl RecentEntities {
     }
 }
 
-/// What these calls of an open turn touched.
-pub(super) fn found<'a>(
-    rows: impl Iterator<Item = &'a ExecutionRow>,
-    texts: (&str, &str),
-    is_shared: bool,
-) -> String {
-    let call = |row: &'a ExecutionRow| {
-        Some((row.skill.as_deref()?, serde_json::from_str::<Value>(row.data.as_deref()?).ok()?))
-    };
-    touched(&rows.filter_map(call).collect::<Vec<_>>(), texts, is_shared).join("; ")
-}
-
 /// What the calls of a turn with this message and this answer touched, the most important first. Where others read along,
 /// what was found may be for one person alone.
-fn touched(calls: &[(&str, Value)], (message, answer): (&str, &str), is_shared: bool) -> Vec<String> {
+pub(super) fn touched(
+    calls: &[(&str, Value)],
+    (message, answer): (&str, &str),
+    is_shared: bool,
+) -> Vec<String> {
     let calls = calls.iter().filter(|(skill, _)| !SENDING.contains(skill));
     let things = calls.flat_map(|(skill, data)| {
         things(data).iter().map(move |thing| (*skill, thing, !data["items"].is_array()))

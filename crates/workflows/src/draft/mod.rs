@@ -81,8 +81,7 @@ pub fn name(words: &str, existing: &[&Workflow]) -> String {
 
 /// Whether words ask for something again and again. A workflow doesn't say that; a schedule that runs it does.
 pub fn recurs(words: &str) -> bool {
-    const OFTEN: [&str; 8] =
-        ["hourly", "daily", "weekly", "monthly", "yearly", "täglich", "wöchentlich", "monatlich"];
+    const OFTEN: [&str; 5] = ["hourly", "daily", "weekly", "monthly", "yearly"];
     const EACH: [&str; 5] = ["every", "each", "jede", "jeden", "jedes"];
     const UNITS: [&str; 19] = [
         "minute", "hour", "day", "weekday", "morning", "noon", "evening", "night", "week", "weekend",

@@ -30,7 +30,9 @@ fn a_name_is_made_of_the_words() {
 
 #[test]
 fn words_that_ask_for_something_again_and_again_are_known() {
-    for words in ["every week sum up", "Each Monday, look", "every 2 hours", "a weekly report", "jeden Montag"] {
+    for words in
+        ["every week sum up", "Each Monday, look", "every 2 hours", "a weekly report", "jeden Montag"]
+    {
         assert!(recurs(words), "{words}");
     }
     for words in ["for each customer write a letter", "sum up this week", "everyday things", ""] {

@@ -16,7 +16,7 @@ use adjutant_workflows::plans::{Plan, PlanStep};
 use serde_json::Value;
 
 use super::shown;
-use crate::conversation::recent_entities;
+use crate::conversation::recent_entities::touched;
 
 /// How much is shown of a waiting turn's message, of the rest of it, and of each for all of them, in bytes.
 const SHOWN: usize = 4_000;
@@ -189,12 +189,14 @@ async fn line_of(
 
 /// What it has read, so that it can be meant before the turn has ended. Its effects have lines of their own.
 fn found(ctx: &TurnContext, turn: &TurnRow, rows: &[ExecutionRow], registry: &Registry) -> Option<Line> {
-    let is_read = |row: &&ExecutionRow| {
-        let skill = row.skill.as_deref().and_then(|skill| registry.get(skill));
-        row.status == ExecutionStatus::Completed && skill.is_some_and(|skill| !skill.has_effect())
-    };
+    let read = rows.iter().filter_map(|row| {
+        let skill = row.skill.as_deref().filter(|_| row.status == ExecutionStatus::Completed)?;
+        registry.get(skill).filter(|skill| !skill.has_effect())?;
+        Some((skill, serde_json::from_str(row.data.as_deref()?).ok()?))
+    });
+    let read: Vec<(&str, Value)> = read.collect();
     let texts = (turn.text.as_str(), turn.answer.as_deref().unwrap_or_default());
-    let text = recent_entities::found(rows.iter().filter(is_read), texts, ctx.turn.conversation.shared);
+    let text = touched(&read, texts, ctx.turn.conversation.shared).join("; ");
     let mut taint: Taint = rows.iter().map(|row| &row.taint).collect();
     if rows.iter().any(|row| row.untrusted) {
         taint.add(&Taint::by(SOURCE));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
-use super::invitations::{Notice, Update, can_notify, invites_to, is_visible, notify, own_party};
+use super::invitations::{Notice, Update, invites_to, is_visible, notify, own_party};
 use super::restore::comparable;
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
@@ -455,8 +455,9 @@ async fn preview(
     heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
 ) -> Result<Preview, Failure> {
-    let is_for_guests = is_announced && !occasion.attendees.is_empty();
-    let stays = is_for_guests && !can_notify(call, account, calendar).await?;
+    // As `notify` finds it.
+    let is_for_mail = is_announced && !occasion.attendees.is_empty() && email::mail_account(call).is_none();
+    let stays = is_for_mail && !backend::sends_invitations(account, calendar).await?;
     let is_announced = is_announced && !stays;
     let is_outside =
         is_announced && occasion.attendees.iter().any(|guest| email::is_outside(call, &guest.address));

@@ -111,15 +111,6 @@ pub(super) fn invites_to(
     is_nobody || own_party(call, account).address.eq_ignore_ascii_case(&organizer.address)
 }
 
-/// Whether guests can be told of what becomes of an event: by email, or by the calendar's own server.
-pub(super) async fn can_notify(
-    call: &CallContext<'_>,
-    account: Option<&ConnectedAccount>,
-    calendar: Option<&str>,
-) -> Result<bool, Failure> {
-    Ok(email::mail_account(call).is_some() || backend::sends_invitations(account, calendar).await?)
-}
-
 /// Sends these mails in order. Returns notes about that.
 pub(super) async fn notify(
     call: &CallContext<'_>,
