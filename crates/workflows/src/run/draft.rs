@@ -114,20 +114,20 @@ impl Runner {
         workflow: &Workflow,
         words: &str,
     ) -> Result<Suspend, StoreError> {
-        use l10n::runs::{discard, not_repeated, not_scheduled, run_and_save_it, run_it, save_it};
+        use l10n::runs;
         // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
         // else has dictated.
         let can_save = self.folder.is_some() && row.taint.is_clean() && ctx.is_owners().await?;
         let (mut sentences, file) = draft::preview(workflow);
         let is_repeated = recurs(ctx, words);
         let options = match (is_repeated, can_save) {
-            (false, true) => vec![run_it(), save_it(), run_and_save_it(), discard()],
+            (false, true) => vec![runs::run_it(), runs::save_it(), runs::run_and_save_it(), runs::discard()],
             // What is to happen again must be there again.
-            (true, true) => vec![run_and_save_it(), save_it(), discard()],
-            (_, false) => vec![run_it(), discard()],
+            (true, true) => vec![runs::run_and_save_it(), runs::save_it(), runs::discard()],
+            (_, false) => vec![runs::run_it(), runs::discard()],
         };
         if is_repeated {
-            let how = if can_save { not_scheduled(&workflow.name) } else { not_repeated() };
+            let how = if can_save { runs::not_scheduled(&workflow.name) } else { runs::not_repeated() };
             sentences = format!("{sentences}\n\n{how}");
         }
         let text = wording::choose(&sentences, &options);
