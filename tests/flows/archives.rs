@@ -56,7 +56,7 @@ async fn a_file_inside_of_an_archive_is_read_and_sent_on() {
     app.gets("files.list {}", "all.zip", Ok(zip(&files))).await;
     let seen = app.last_seen().concat();
     for part in [
-        "The skill files.read(id, entry) reads a file inside of an archive or a mail.",
+        "files.read(id, entry) a file inside of an archive or a mail",
         "Files inside: 3\n1: lists/shop.csv (6 bytes)\n2: Contract.pdf (",
     ] {
         assert!(seen.contains(part), "{part}: {seen}");

@@ -30,7 +30,8 @@ const EVENTS: usize = 8;
 /// How much of marked tasks is shown, in bytes: about eight.
 const MARKED: usize = 450;
 /// The skills for files, which the catalogue doesn't list.
-const FILES: &str = "Files that were sent: files.list(), files.read(id, from?, entry?)";
+const FILES: &str = "Files that were sent: files.list(); files.read(id, from?) reads on, files.read(id, entry) a file inside \
+    of an archive or a mail";
 
 /// From when to when the person's day is, in milliseconds.
 pub(super) fn today(ctx: &TurnContext) -> (i64, i64) {

@@ -59,14 +59,7 @@ fn intro(files: &[FileRow]) -> PromptText {
         1 => "a file".to_owned(),
         many => format!("{many} files"),
     };
-    let mut text = format!("The person sent {number}.");
-    if files.iter().any(|file| file.content.as_ref().is_some_and(|text| text.len() > SHOWN / files.len())) {
-        text.push_str(" The skill files.read(id, from) reads on.");
-    }
-    if files.iter().any(|file| matches!(file.kind, FileKind::Archive | FileKind::Mail)) {
-        text.push_str(" The skill files.read(id, entry) reads a file inside of an archive or a mail.");
-    }
-    PromptText::system(text)
+    PromptText::system(format_args!("The person sent {number}."))
 }
 
 fn content(file: &FileRow, share: usize, takes_pictures: bool) -> String {
