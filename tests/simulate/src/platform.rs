@@ -111,16 +111,14 @@ impl Phone {
                 Ok(outcome) => {
                     process.pass("acknowledgement").await;
                     let lost = || format!("the acknowledgement of {event} is lost");
-                    let mut again = world.fails(|rates| rates.acknowledgement_lost, lost);
+                    let again = world.fails(|rates| rates.acknowledgement_lost, lost);
                     let mut state = world.lock();
                     let queue = state.queues.entry(place).or_default();
-                    if again && queue.len() > 1 {
-                        // It comes again later.
-                        queue.push_back(inbound);
-                        again = false;
-                    }
-                    if !again {
-                        queue.pop_front();
+                    // Another process may have taken it meanwhile. One that comes again comes later.
+                    let is_next = queue.front().is_some_and(|next| next.event().0 == event);
+                    if is_next && (!again || queue.len() > 1) {
+                        let taken = queue.pop_front().filter(|_| again);
+                        queue.extend(taken);
                     }
                     state.note(match outcome {
                         IntakeOutcome::Accepted => Event::Acknowledged(event),
