@@ -1,8 +1,10 @@
 //! Messages that are claimed in the commit that adds them, and progress messages that become a part.
 
+use std::time::Duration;
+
 use adjutant_store::outbox::{self, Message, OutboxRow};
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, Stale};
+use adjutant_store::{Batch, Stale, queues, sharing};
 use adjutant_types::{OutboxState, TurnId};
 
 use crate::outbox::{open, say};
@@ -14,6 +16,7 @@ on_both!(
     a_progress_message_that_became_a_part_is_none_any_more,
     a_part_that_was_sent_is_not_claimed_again,
     who_looks_for_a_lost_answer_knows_what_shows_the_progress_of_other_turns,
+    a_message_whose_commit_was_never_heard_of_is_found,
 );
 
 /// The answer of a turn, before it is written.
@@ -99,4 +102,21 @@ async fn who_looks_for_a_lost_answer_knows_what_shows_the_progress_of_other_turn
     progress(&world, &turn.id, Some("9")).await;
     let known = outbox::recent_ids(&world.store, "console").await.unwrap();
     assert!(known.contains(&"main:9".to_owned()), "{known:?}");
+}
+
+async fn a_message_whose_commit_was_never_heard_of_is_found(world: World) {
+    let instance = world.instance().await;
+    let ours = &instance.id;
+    say(&world, "hello", ours.as_str()).await;
+    let found = async || {
+        let alone = queues::with_pending_work(&world.store, ours, "console", None).await.unwrap();
+        assert_eq!(alone, sharing::left_to_receiver(&world.store, ours, "console").await.unwrap());
+        alone
+    };
+    assert!(found().await.is_empty(), "it is just being sent");
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(found().await, [world.room().await.id]);
+    let [row] = &open(&world, ours.as_str()).await[..] else { panic!("there is one") };
+    outbox::reschedule(&world.store, row, OutboxState::Pending, world.store.now() + 1, "busy").await.unwrap();
+    assert!(found().await.is_empty(), "its time hasn't come");
 }

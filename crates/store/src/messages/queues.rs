@@ -31,8 +31,8 @@ pub async fn all(store: &Store) -> Result<Vec<Queue>, StoreError> {
 }
 
 /// The conversations of a channel with work that nobody may be doing: messages, turns and replies of dead processes;
-/// our own messages whose author was approved; and our own turns whose time has come. Only open rows are read, so it
-/// may be called each second.
+/// our own messages whose author was approved; our own turns whose time has come; and our own replies, because the
+/// database may have committed one and we never heard of it. Only open rows are read, so it may be called each second.
 pub async fn with_pending_work(
     store: &Store,
     instance: &InstanceId,
@@ -48,7 +48,8 @@ pub async fn with_pending_work(
              AND (instance NOT IN (SELECT id FROM instances) \
              OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
              SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
-             AND instance NOT IN (SELECT id FROM instances))",
+             AND (instance NOT IN (SELECT id FROM instances) \
+             OR (instance = $3 AND next_at <= $4 AND created_at + 1000 <= $4)))",
             &[channel.into(), chat.unwrap_or_default().into(), instance.into(), store.now().into()],
         )
         .await?;
