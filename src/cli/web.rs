@@ -1,4 +1,4 @@
-//! `adjutant web`: who is signed in on the web page.
+//! `adjutant web`: who is signed in on the web page, and their passkeys.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::people::Person;
-use adjutant_store::{Store, StoreError, instances, known, people, web};
+use adjutant_store::{Store, StoreError, instances, known, passkeys, people, web};
 use adjutant_types::clock::{SystemClock, utc};
+use adjutant_workflows::trace::one_line;
 
 use super::{CliError, WebCommand, out};
 use crate::service;
@@ -56,14 +57,19 @@ pub(super) async fn only(store: &Store, who: &str) -> Result<Person, CliError> {
 }
 
 async fn list(store: &Store) -> Result<String, StoreError> {
+    let sessions = web::sessions(store, None).await?.into_iter();
+    let sessions =
+        sessions.map(|one| (one.id, one.person_id, "since", one.created_at, Some(one.seen_at), one.browser));
+    let keys = passkeys::list(store, None).await?.into_iter();
+    let keys =
+        keys.map(|one| (one.key, one.person_id, "passkey since", one.created_at, one.used_at, one.browser));
     let mut text = String::new();
-    for session in web::sessions(store, None).await? {
-        let name = people::person_by_id(store, &session.person_id).await?.name;
-        let (since, seen) = (utc(session.created_at), utc(session.seen_at));
-        let (since, seen) = (since.format("%Y-%m-%d"), seen.format("%Y-%m-%d %H:%M UTC"));
-        let browser = adjutant_workflows::trace::one_line(&session.browser);
-        let name = adjutant_workflows::trace::one_line(&name);
-        let _ = writeln!(text, "{}  {name}, since {since}, last used {seen}  {browser}", session.id);
+    for (id, person, what, since, used, browser) in sessions.chain(keys) {
+        let name = people::person_by_id(store, &person).await?.name;
+        let (name, browser, since) = (one_line(&name), one_line(&browser), utc(since).format("%Y-%m-%d"));
+        let used = used.map(|at| utc(at).format("last used %Y-%m-%d %H:%M UTC").to_string());
+        let used = used.as_deref().unwrap_or("not used yet");
+        let _ = writeln!(text, "{id}  {name}, {what} {since}, {used}  {browser}");
     }
     if text.is_empty() {
         text.push_str("Nobody is signed in. `adjutant web login` makes a link.\n");
@@ -72,6 +78,12 @@ async fn list(store: &Store) -> Result<String, StoreError> {
 }
 
 async fn revoke(store: &Store, which: &str) -> Result<String, CliError> {
+    for passkey in passkeys::list(store, None).await? {
+        if passkey.key == which {
+            passkeys::remove(store, which, &passkey.person_id).await?;
+            return Ok("Passkey removed; whoever signed in with it is signed out.\n".to_owned());
+        }
+    }
     let mut count = 0;
     for session in web::sessions(store, None).await? {
         if which == "all" || session.id == which {
@@ -79,7 +91,7 @@ async fn revoke(store: &Store, which: &str) -> Result<String, CliError> {
         }
     }
     match count {
-        0 => Err(CliError::plain("there is no such session; `adjutant web sessions` lists them")),
+        0 => Err(CliError::plain("there is no such session or passkey; `adjutant web sessions` lists them")),
         1 => Ok("Signed out.\n".to_owned()),
         many => Ok(format!("{many} browsers signed out.\n")),
     }

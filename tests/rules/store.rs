@@ -98,6 +98,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     ea329b42ced2 migrations/postgres/0051_settings.sql
     bb5d4badb602 migrations/postgres/0052_talk.sql
     ff9b8ca11d09 migrations/postgres/0053_passkeys.sql
+    91906cfc2f79 migrations/postgres/0054_opened_by.sql
     ");
 }
 
@@ -151,6 +152,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     18c39e17ffd8 migrations/sqlite/0051_settings.sql
     71b6a7bba509 migrations/sqlite/0052_talk.sql
     ff9b8ca11d09 migrations/sqlite/0053_passkeys.sql
+    91906cfc2f79 migrations/sqlite/0054_opened_by.sql
     ");
 }
 

@@ -83,11 +83,21 @@ async fn they_belong_to_one_person_and_end_with_it(world: World) {
     // Two accounts become one person, and both passkeys are theirs.
     links::offer(store, "code", &ada).await.unwrap();
     assert!(links::join(store, "code", &bob).await.unwrap());
-    let all = passkeys::of_person(store, &ada).await.unwrap();
-    let handles: Vec<&str> = all.iter().map(|row| row.user_handle.as_str()).collect();
+    let both = passkeys::list(store, Some(&ada)).await.unwrap();
+    let handles: Vec<&str> = both.iter().map(|row| row.user_handle.as_str()).collect();
     assert_eq!(handles, [ada.as_str(), bob.as_str()], "their devices know them as before");
+    for id in ["a", "b"] {
+        passkeys::sign_in(store, id.repeat(2).as_str(), (id, &ada), 0, id).await.unwrap();
+    }
+    let all = passkeys::list(store, Some(&ada)).await.unwrap();
     passkeys::remove(store, "a", &ada).await.unwrap();
-    assert_eq!(passkeys::of_person(store, &ada).await.unwrap(), all[1..]);
+    let left = web::sessions(store, None).await.unwrap();
+    assert_eq!(
+        left.iter().map(|row| row.browser.as_str()).collect::<Vec<_>>(),
+        ["b"],
+        "it ends what it began"
+    );
+    assert_eq!(passkeys::list(store, Some(&ada)).await.unwrap(), all[1..]);
     let export = known::export(store, &ada).await.unwrap();
     assert_eq!(export["passkeys"][0]["created_at"], 1);
     known::erase(store, &ada).await.unwrap();

@@ -79,9 +79,23 @@ fn a_passkey_signs_its_person_in_until_it_is_removed() {
     assert_eq!(count(&site), 1);
     assert_eq!(other.post("/passkeys", &[("remove", key)]).status, 403, "without the token");
     assert_eq!(options(&mut elsewhere, "/passkeys")["excludeCredentials"], json!([]));
+    let list = site.home.run(&["web", "sessions"]).stdout;
+    let line = list.lines().find(|line| line.starts_with(key)).unwrap();
+    assert!(line.contains("  Ada, passkey since ") && line.contains(", last used "), "{list}");
     assert_eq!(other.submit("/passkeys", &[("remove", key)]).status, 303);
     assert_eq!(sign_in(&mut site.stranger(), &device).status, 403);
     assert_eq!(count(&site), 0);
+    assert_eq!(other.get("/").status, 401, "what it opened has ended");
+    assert_eq!(browser.get("/").status, 200, "what a link opened hasn't");
+
+    // The command line ends one, too.
+    assert_eq!(add(&mut browser, &mut device), 303);
+    assert_eq!(sign_in(&mut other, &device).status, 303);
+    let list = site.home.run(&["web", "sessions"]).stdout;
+    let line = list.lines().find(|line| line.contains("passkey since")).unwrap();
+    let removed = site.home.run(&["web", "sessions", "--revoke", line.split(' ').next().unwrap()]);
+    assert_eq!((removed.status, count(&site)), (Some(0), 0), "{removed:?}");
+    assert_eq!((other.get("/").status, browser.get("/").status), (401, 200));
     site.stop();
 }
 
@@ -250,8 +264,8 @@ fn a_browser_adds_a_passkey_signs_in_with_it_and_lands_where_it_was_going() {
     chromium.run("await page.click('button:text-is(\"Remove\")');");
     chromium.hides("text=\"Remove\"");
     assert_eq!(count(&site), 0);
-    chromium
-        .run("await page.click('button:text-is(\"Sign out\") >> nth=0'); await page.waitForURL(/login$/);");
+    // This browser had signed in with it.
+    chromium.run(&format!("await page.goto({});", at("/login")));
     chromium.run("await page.click('#passkey button');");
     chromium.shows("[role=alert] >> text=That passkey wasn't accepted.");
     assert_eq!(chromium.run("return errors;"), json!([]));

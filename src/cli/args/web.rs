@@ -11,13 +11,13 @@ pub(crate) enum WebCommand {
         /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has [default: you, at this terminal]
         person: Option<String>,
     },
-    /// List the browsers that are signed in, or sign one out
+    /// List the browsers that are signed in and the passkeys, or end one
     #[command(
         after_help = "Example:\n  adjutant web sessions\n  adjutant web sessions --revoke 0Dk3mQ7xUw2r5c0yHqLZ1b"
     )]
     Sessions {
-        /// Sign out this session, or `all` of them
-        #[arg(long, value_name = "ID")]
+        /// Sign out this session or `all` of them, or remove this passkey
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         revoke: Option<String>,
     },
 }

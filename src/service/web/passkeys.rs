@@ -34,7 +34,7 @@ impl Passkeys for WebBackend {
             since: moment(row.created_at, now, zone),
             used: row.used_at.map(|at| moment(at, now, zone)),
         };
-        let rows = passkeys::of_person(&self.store, &viewer.person.as_str().into()).await;
+        let rows = passkeys::list(&self.store, Some(&viewer.person.as_str().into())).await;
         Ok(rows.map_err(unavailable)?.into_iter().map(line).collect())
     }
 

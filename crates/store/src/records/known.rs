@@ -130,7 +130,6 @@ const TABLES: [PersonTable; 42] = [
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
     table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
-    table!("passkeys", "browser, created_at, used_at", "person_id = $1", "person_id = $1"),
     table!("pushes", "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"),
     table!(
         "push_subscriptions",
@@ -144,6 +143,7 @@ const TABLES: [PersonTable; 42] = [
         "person_id = $1",
         "person_id = $1"
     ),
+    table!("passkeys", "browser, created_at, used_at", "person_id = $1", "person_id = $1"),
     table!(
         "logins",
         "id, conversation_id, provider, account_id, state, expires_at, changed_at",

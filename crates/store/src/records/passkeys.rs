@@ -37,9 +37,10 @@ pub async fn find(store: &Store, key: &str) -> Result<Option<PasskeyRow>, StoreE
     store.first("SELECT * FROM passkeys WHERE key = $1", &[key.into()]).await
 }
 
-/// Those of a person, the oldest first.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<PasskeyRow>, StoreError> {
-    store.all("SELECT * FROM passkeys WHERE person_id = $1 ORDER BY created_at, key", &[person.into()]).await
+/// Those of one person or of all, the oldest first.
+pub async fn list(store: &Store, person: Option<&PersonId>) -> Result<Vec<PasskeyRow>, StoreError> {
+    let sql = "SELECT * FROM passkeys WHERE $1 = '' OR person_id = $1 ORDER BY created_at, key";
+    store.all(sql, &[person.map_or("", |person| person.as_str()).into()]).await
 }
 
 /// Adds a passkey that answers this challenge. False if the challenge was answered, the passkey is known, or the person has
@@ -70,7 +71,7 @@ pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<boo
     }
 }
 
-/// Removes a passkey of this person.
+/// Removes a passkey of this person. The sessions that it began end with it.
 pub async fn remove(store: &Store, key: &str, person: &PersonId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run("DELETE FROM passkeys WHERE key = $1 AND person_id = $2", [key.into(), person.into()]);
@@ -99,7 +100,7 @@ pub async fn sign_in(
         "UPDATE passkeys SET counter = $2 WHERE key = $1 AND (counter < $2 OR counter = 0 AND $2 = 0)",
         [key.into(), i64::from(counter).into()],
     );
-    let secret = web::begin(store, &mut batch, person, browser, true);
+    let secret = web::begin(store, &mut batch, person, browser, Some(key));
     store.write(batch).await?;
     Ok(secret)
 }

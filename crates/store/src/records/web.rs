@@ -56,26 +56,26 @@ pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<S
     let Some(person) = person_of_code(store, code).await? else { return Ok(None) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digest(code).into()]);
-    let secret = begin(store, &mut batch, &person, browser, false);
+    let secret = begin(store, &mut batch, &person, browser, None);
     // Somebody else may have been faster with the same link.
     Ok(store.try_write(batch).await?.then_some(secret))
 }
 
-/// Begins a session for a person. Returns its secret.
+/// Begins a session for a person, with a passkey or with a link. Returns its secret.
 pub(crate) fn begin(
     store: &Store,
     batch: &mut Batch,
     person: &PersonId,
     browser: &str,
-    by_passkey: bool,
+    passkey: Option<&str>,
 ) -> String {
     // Twice 80 random bits.
     let secret = format!("{}{}", store.new_id::<String>(), store.new_id::<String>());
     let now = store.now();
     batch.run("DELETE FROM web_sessions WHERE expires_at <= $1", [now.into()]);
     batch.run(
-        "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at, by_passkey) \
-         VALUES ($1, $2, $3, $4, $5, $5, $6, $7)",
+        "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at, by_passkey, \
+         passkey) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)",
         [
             store.new_id::<String>().into(),
             digest(&secret).into(),
@@ -83,7 +83,8 @@ pub(crate) fn begin(
             shortened(browser).into(),
             now.into(),
             (now + SESSION_MS).into(),
-            by_passkey.into(),
+            passkey.is_some().into(),
+            passkey.into(),
         ],
     );
     secret
