@@ -118,6 +118,23 @@ fn things_are_changed_by_whose_they_are() {
         let fields = [("act", "edit-memory"), ("key", &*memory), ("text", text)];
         assert_eq!(browser.submit("/act", &fields).status, 409, "{text}");
     }
+    // Her history has it, and what was done last here is undone from the chat.
+    let answers = "SELECT count(*) FROM turns WHERE text = 'On the page: Done' AND answer LIKE 'Done: “water <b>all</b> plants”%'";
+    assert_eq!(site.home.count(answers), 1);
+    let before = site.telegram.seen(ada).len();
+    site.telegram.say(ada, ada, "/undo");
+    wait_until("the answer", || site.telegram.seen(ada).len() > before);
+    assert_eq!(site.home.tasks(), ["water <b>all</b> plants"], "the next one is gone, too");
+    assert_eq!(site.home.count("SELECT count(*) FROM tasks WHERE state = 'open'"), 1);
+    assert_eq!(browser.submit("/act", &[("act", "task"), ("key", &task)]).status, 303);
+    site.telegram.say(eve, eve, "/undo");
+    wait_until("Eve's answer", || {
+        site.telegram.seen(eve).last().is_some_and(|seen| seen.text.contains("nothing to undo"))
+    });
+    assert_eq!(site.home.tasks(), [""; 0]);
+    assert_eq!(browser.submit("/say", &[("text", "/undo"), ("once", "1")]).status, 303);
+    wait_until("it is undone here, too", || site.home.tasks() == ["water <b>all</b> plants"]);
+    assert_eq!(browser.submit("/act", &[("act", "done"), ("key", &task)]).status, 303);
     // What was ticked off by mistake is open again.
     assert_eq!(other.submit("/act", &[("act", "reopen"), ("key", &task)]).status, 409);
     assert_eq!(browser.submit("/act", &[("act", "reopen"), ("key", &task)]).status, 303);

@@ -390,7 +390,7 @@ impl PageAction {
 
     /// Whether it can't be undone, so that the reader is asked once more.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan)
+        matches!(self, Self::DeleteMemory | Self::DeletePlan)
     }
 }
 

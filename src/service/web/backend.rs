@@ -260,7 +260,7 @@ impl Backend for WebBackend {
     }
 
     async fn save_note(&self, viewer: &Viewer, note: Note) -> Result<Option<String>, Unavailable> {
-        Ok(self.save_note_as(viewer, note).await)
+        self.save_note_as(viewer, note).await.map_err(unavailable)
     }
 
     async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {

@@ -2,6 +2,7 @@
 //! turn that it repeats.
 
 use adjutant_chat::{Address, ChannelIntake, EventId, Inbound, IncomingMessage, SenderId};
+use adjutant_store::inbox::{PAGE, is_begun_by};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline};
 use adjutant_types::TurnId;
@@ -23,7 +24,7 @@ impl ViewerContext<'_> {
         // Undoing once more would undo something else.
         let is_undo = row.text.starts_with(UNDO);
         let is_own = row.person_id == self.viewer && row.text_taint.is_clean() && !row.text.trim().is_empty();
-        if row.ended_at.is_none() || !is_own || is_undo {
+        if row.ended_at.is_none() || !is_own || is_undo || is_begun_by(self.store, &row.id, PAGE).await? {
             return Ok(false);
         }
         timeline::can_repeat(self.store, &row.conversation_id, &event_of(&row.id), self.page).await

@@ -9,7 +9,9 @@ use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, outbox, sharing};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_types::metrics;
-use adjutant_types::{Basis, ExecutionId, ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
+use adjutant_types::{
+    Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId, TurnStatus,
+};
 
 use super::Conversations;
 use super::access::Admitted;
@@ -101,22 +103,39 @@ impl Conversations {
         Ok(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] })
     }
 
-    /// Adds a message of our own to the batch, with its turn, which is done: one call and its answer. It needs no lane.
+    /// Adds a message of our own to the batch, with its turn, which is done: one call, and its answer unless nobody waits for
+    /// one. It needs no lane.
     pub(crate) fn add_done(
         &self,
         batch: &mut Batch,
         row: &NewRow<'_>,
         (skill, closing): (&str, &Closing),
-        answer: outbox::Message,
+        answer: Option<outbox::Message>,
     ) {
         let (now, stored) = (self.store.now(), row.as_stored(0, self.store.now()));
         let turn = self.new_turn(&stored, std::slice::from_ref(&stored));
         inbox::arrive(batch, row, now);
         turns::start(batch, &turn, &[]);
         inbox::take_arriving(batch, &row.event, &turn.id);
-        let answer = outbox::Message { turn: Some(turn.id.clone()), ..answer };
         self.add_call(batch, &turn, (skill, closing));
-        self.close(batch, &turn, TurnStatus::Completed, &answer);
+        let (done, result) = (TurnStatus::Completed, closing.result.as_deref().unwrap_or_default());
+        match answer.map(|answer| outbox::Message { turn: Some(turn.id.clone()), ..answer }) {
+            Some(answer) => self.close(batch, &turn, done, &answer),
+            None => self.close_work(batch, &turn, done, result),
+        }
+    }
+
+    /// Adds what a person did on the page to the batch as a turn that is done, so that history and undo know of it.
+    pub fn add_act(
+        &self,
+        batch: &mut Batch,
+        here: (&ConversationId, &PersonId),
+        text: &str,
+        call: (&str, &Closing),
+    ) {
+        let event = inbox::PAGE.to_owned() + &self.store.new_id::<String>();
+        let row = NewRow::ours(event, here, text, Taint::default(), self.instance.owner());
+        self.add_done(batch, &row, call, None);
     }
 
     /// Adds a turn that began and ended with a press, so that history and undo know of it. The reply names it.

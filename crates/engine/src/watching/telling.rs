@@ -237,7 +237,7 @@ impl Scheduler {
         choices.push(button("stop", &watch.id, words::stop_button()));
         let text = format!("{told}\n\n{}", words::why(described(watch), made));
         let answer = Message { text, choices, ..Message::default() };
-        self.conversations.add_done(batch, &row, ("watch.event", &closing), answer);
+        self.conversations.add_done(batch, &row, ("watch.event", &closing), Some(answer));
     }
 
     /// Tells again what the person put off, or what a watch did while they wanted quiet. Returns whether it was told just now.

@@ -17,6 +17,9 @@ send-again = Send again
 let-in = Let in
 end = End
 
+# What a person did here, in their history. $act: one of the above; the receipt follows.
+on-the-page = On the page: { $act }
+
 # A field that filters all tables of the page.
 find = Find on this page
 

@@ -40,7 +40,7 @@ mod notes;
 pub mod schedules;
 mod services;
 pub mod tasks;
-pub(crate) mod undo;
+pub mod undo;
 pub mod watches;
 mod web;
 

@@ -436,7 +436,8 @@ pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> 
     Ok(held == 0)
 }
 
-/// The latest turns of a person here before another, the one that ended last first.
+/// The latest turns of a person here before another, the one that ended last first. What they did on the page belongs to
+/// each conversation that nobody else reads.
 pub async fn before(
     store: &Store,
     conversation: &ConversationId,
@@ -446,8 +447,10 @@ pub async fn before(
 ) -> Result<Vec<TurnId>, StoreError> {
     let rows: Vec<(TurnId,)> = store
         .all(
-            "SELECT id FROM (SELECT id, ended_at, seq FROM turns WHERE conversation_id = $1 AND person_id = $2 AND id <> $3 \
-             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC",
+            "SELECT id FROM (SELECT id, ended_at, seq FROM turns t WHERE person_id = $2 AND id <> $3 AND ended_at IS NOT NULL \
+             AND (conversation_id = $1 OR EXISTS (SELECT 1 FROM inbox i JOIN conversations c ON c.id = $1 AND c.shared = 0 \
+             WHERE i.turn_id = t.id AND i.event LIKE ' page:%')) \
+             ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC",
             &[conversation.into(), person.into(), turn.into(), limit.into()],
         )
         .await?;

@@ -16,6 +16,8 @@ const MAX_MENTIONS: usize = 20;
 pub const WATCH: &str = " watch:";
 /// How the name of a row begins that a button under a telling or a briefing brings: the id of its thing follows, and a colon.
 pub const LINE: &str = " line:";
+/// How the name of a row begins that tells what its person did on the page.
+pub const PAGE: &str = " page:";
 
 /// Whether a schedule or a watch brought a row, and no person.
 macro_rules! came_by_itself {

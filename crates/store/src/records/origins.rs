@@ -55,7 +55,8 @@ pub async fn written(
             "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
              AND t.forgotten_at IS NULL \
              AND t.person_id = $2 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
-              AND e.skill IN ('memory.save', 'memory.forget')) THEN t.text ELSE '' END AS text, t.started_at \
+              AND e.skill IN ('memory.save', 'memory.forget')) AND NOT EXISTS (SELECT 1 FROM inbox i \
+              WHERE i.turn_id = t.id AND i.event LIKE ' page:%') THEN t.text ELSE '' END AS text, t.started_at \
              FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
              AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0",
             &[(&due.id).into(), (&due.person_id).into(), due.extracted_to.into(), since.into(), limit.into()],

@@ -1,22 +1,29 @@
 //! What can be done with the rows of tables, by the functions that the skills use. The person's other pages hear of it.
 
 use adjutant_engine::conversation::watches::source_of;
+use adjutant_l10n as l10n;
 use adjutant_memory::{Forgetting, Meant, has_secret};
 use adjutant_skills::Failure;
 use adjutant_skills::builtin::schedules::switch;
 use adjutant_skills::builtin::short_id;
 use adjutant_skills::builtin::tasks::{finish, set_due};
-use adjutant_skills::builtin::watches::{change, new_row};
+use adjutant_skills::builtin::undo::{Step, left};
+use adjutant_skills::builtin::watches::{change, new_row, stopped};
+use adjutant_store::executions::Closing;
+use adjutant_store::memories::MemoryRow;
 use adjutant_store::tasks::TaskRow;
 use adjutant_store::{
-    Batch, Store, StoreError, access, changes, dead, memories, people, rules, runs, schedules, tasks, watches,
+    Batch, Store, StoreError, access, changes, dead, memories, people, rules, runs, schedules, taints, tasks,
+    watches,
 };
 use adjutant_types::clock::when::When;
 use adjutant_types::invisible_chars::line;
+use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{Bounds, PersonId, ScheduleState, TaskState, WatchState, WatchTrigger};
 use adjutant_web::views::{PageAction, Viewer};
 use chrono_tz::Tz;
+use serde_json::{Value, json};
 
 use super::WebBackend;
 
@@ -24,6 +31,15 @@ use super::WebBackend;
 const TITLE: usize = 200;
 const MEMORY: usize = 4_000;
 const FROM: usize = 50;
+/// How much a receipt says of a text, in characters.
+const SHOWN: usize = 200;
+
+/// What an act was to history: the skill that does the same, the receipt, and how to take it back; nothing is kept of one
+/// that can't be.
+pub(super) type Done = (&'static str, String, Option<Value>);
+
+/// One that leaves nothing.
+const DONE: Done = ("", String::new(), None);
 
 impl WebBackend {
     /// False if the row is gone, isn't the viewer's, or a text is no good.
@@ -36,7 +52,7 @@ impl WebBackend {
         use PageAction as Act;
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let mut batch = Batch::new();
-        let is_done = match act {
+        let done = match act {
             Act::AddTask => add_task(store, person.clone(), key, &mut batch),
             Act::EditTask | Act::CompleteTask | Act::ReopenTask | Act::DeleteTask => {
                 self.change_task(&person, (act, key), texts, &mut batch).await?
@@ -53,23 +69,49 @@ impl WebBackend {
             Act::WatchMail => self.add_watch(&person, key, &mut batch).await?,
             Act::DeletePlan => {
                 let own = self.own_plan(viewer, key).await?;
-                own.map(|(row, _)| runs::delete_plan(&mut batch, &row.id)).is_some()
+                own.map(|(row, _)| runs::delete_plan(&mut batch, &row.id)).map(|()| DONE)
             }
             Act::EndRule => {
                 rules::end(&mut batch, &person, &key.into(), store.now());
-                true
+                Some(DONE)
             }
-            Act::CancelPlan => false,
-            Act::Retry | Act::Approve | Act::EditRoom if !viewer.is_owner => false,
+            Act::CancelPlan => None,
+            Act::Retry | Act::Approve | Act::EditRoom if !viewer.is_owner => None,
             Act::Retry => return dead::retry(store, &key.into()).await,
             Act::Approve => return Ok(access::approve(store, key).await?.is_some()),
             Act::EditRoom => return self.conversations.set_room_rule(&key.into(), texts).await,
         };
-        if !is_done {
-            return Ok(false);
-        }
+        let Some(done) = done else { return Ok(false) };
+        self.leave(&person, (act, key), done, &mut batch).await?;
         changes::of_thing(&mut batch, &person, act.name());
         store.try_write(batch).await
+    }
+
+    /// Adds what somebody did to the batch, as a turn where they talk to the assistant.
+    pub(super) async fn leave(
+        &self,
+        person: &PersonId,
+        (act, key): (PageAction, &str),
+        (skill, receipt, undo): Done,
+        batch: &mut Batch,
+    ) -> Result<(), StoreError> {
+        let here = people::last_direct_conversation(&self.store, person).await?;
+        let (Some(undo), Some(here)) = (undo, here) else { return Ok(()) };
+        let domain = skill.split('.').next().unwrap_or_default();
+        // What was made from text from outside repeats that text.
+        let taint = taints::of(&self.store, domain, key).await?;
+        let closing = Closing {
+            // Forgetting a memory later finds this turn by its id.
+            data: (domain == "memory").then(|| json!({"id": key, "text": receipt}).to_string()),
+            result: Some(receipt),
+            undo: Some(undo.to_string()),
+            untrusted: !taint.is_clean(),
+            taint,
+            ..Closing::default()
+        };
+        let text = l10n::page_tables::on_the_page(act.label());
+        self.conversations.add_act(batch, (&here, person), &text, (skill, &closing));
+        Ok(())
     }
 
     async fn change_task(
@@ -78,31 +120,41 @@ impl WebBackend {
         (act, key): (PageAction, &str),
         texts: &[&str],
         batch: &mut Batch,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Done>, StoreError> {
         let store = &self.store;
-        let Some(task) = tasks::by_id(store, person, &key.into()).await? else { return Ok(false) };
+        let Some(task) = tasks::by_id(store, person, &key.into()).await? else { return Ok(None) };
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
-        Ok(match act {
+        let (title, mut steps) = (task.title.clone(), Vec::new());
+        let step = |before, after| Step::Task { before: Some(before), after };
+        let (skill, receipt) = match act {
             PageAction::EditTask => {
-                let task = edited(task, texts, zone, store.now());
-                task.map(|task| tasks::update(batch, &task)).is_some()
+                let Some(new) = edited(task.clone(), texts, zone, store.now()) else { return Ok(None) };
+                tasks::update(batch, &new);
+                let receipt = l10n::tasks::changed(quoted(&new.title));
+                steps.push(step(task, Some(new)));
+                ("tasks.update", receipt)
             }
-            PageAction::CompleteTask => match finish(store, zone, &task, batch).await {
-                Ok(_) => true,
-                Err(Failure::Skill(_)) => false,
+            PageAction::CompleteTask => match finish(store, zone, &task, batch, &mut steps).await {
+                Ok(None) => ("tasks.complete", l10n::tasks::done(title)),
+                Ok(Some(next)) => ("tasks.complete", l10n::tasks::done_repeating(title, next.spoken())),
+                Err(Failure::Skill(_)) => return Ok(None),
                 Err(Failure::Store(error)) => return Err(error),
             },
             PageAction::ReopenTask if task.state == TaskState::Done => {
+                let open = TaskRow { state: TaskState::Open, ..task.clone() };
                 tasks::delete(batch, &task.id);
-                tasks::insert(batch, &TaskRow { state: TaskState::Open, ..task });
-                true
+                tasks::insert(batch, &open);
+                steps.push(step(task, Some(open)));
+                ("tasks.update", l10n::undo::task_is_open(title))
             }
             PageAction::DeleteTask => {
                 tasks::delete(batch, &task.id);
-                true
+                steps.push(step(task, None));
+                ("tasks.delete", l10n::tasks::deleted(quoted(&title)))
             }
-            _ => false,
-        })
+            _ => return Ok(None),
+        };
+        Ok(Some((skill, receipt, left(&steps))))
     }
 
     async fn change_schedule(
@@ -110,18 +162,27 @@ impl WebBackend {
         person: &PersonId,
         (act, key): (PageAction, &str),
         batch: &mut Batch,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Done>, StoreError> {
         let own = schedules::of_person(&self.store, person).await?;
-        let Some(row) = own.iter().find(|row| row.id.as_str() == key) else { return Ok(false) };
-        let state = match act {
-            PageAction::PauseSchedule => ScheduleState::Paused,
-            PageAction::ResumeSchedule => ScheduleState::Active,
-            _ => {
-                schedules::delete(batch, &row.id);
-                return Ok(true);
+        let Some(row) = own.into_iter().find(|row| row.id.as_str() == key) else { return Ok(None) };
+        let title = one_line(&row.text, SHOWN);
+        let (state, skill, receipt) = match act {
+            PageAction::PauseSchedule => {
+                (Some(ScheduleState::Paused), "schedule.pause", l10n::schedules::paused(title))
             }
+            PageAction::ResumeSchedule => {
+                (Some(ScheduleState::Active), "schedule.pause", l10n::undo::schedule_runs(title))
+            }
+            _ => (None, "schedule.delete", l10n::schedules::deleted(title)),
         };
-        Ok(switch(row, state, self.store.now(), batch).is_some())
+        let after = match state.map(|state| switch(&row, state, self.store.now(), batch)) {
+            Some(None) => return Ok(None),
+            after => after.flatten(),
+        };
+        if after.is_none() {
+            schedules::delete(batch, &row.id);
+        }
+        Ok(Some((skill, receipt, left(&[Step::Schedule { before: Some(row), after }]))))
     }
 
     async fn change_memory(
@@ -130,21 +191,24 @@ impl WebBackend {
         (act, key): (PageAction, &str),
         texts: &[&str],
         batch: &mut Batch,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Done>, StoreError> {
         let store = &self.store;
-        let Some(memory) = memories::by_id(store, person, &key.into()).await? else { return Ok(false) };
+        let Some(memory) = memories::by_id(store, person, &key.into()).await? else { return Ok(None) };
         if act == PageAction::EditMemory {
             let text = texts.first().map(|text| text.trim().replace("\r\n", "\n")).unwrap_or_default();
-            let is_good = !text.is_empty() && text.chars().count() <= MEMORY && !has_secret(&text);
-            if is_good {
-                memories::rewrite(batch, person, &memory.id, &text);
+            if text.is_empty() || text.chars().count() > MEMORY || has_secret(&text) {
+                return Ok(None);
             }
-            return Ok(is_good);
+            memories::rewrite(batch, person, &memory.id, &text);
+            let receipt = l10n::memory::remembered(one_line(&text, SHOWN));
+            let after = Some(MemoryRow { text, ..memory.clone() });
+            return Ok(Some(("memory.save", receipt, left(&[Step::Memory { before: Some(memory), after }]))));
         }
+        // The button says that this is for good.
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
         let asked = Forgetting { person, here: None, zone };
         adjutant_memory::forget(store, asked, &[Meant::all(memory)], None, batch).await?;
-        Ok(true)
+        Ok(Some(DONE))
     }
 
     async fn change_watch(
@@ -152,42 +216,52 @@ impl WebBackend {
         person: &PersonId,
         (act, key): (PageAction, &str),
         batch: &mut Batch,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Done>, StoreError> {
         let watch = watches::by_id(&self.store, &key.into()).await?;
-        let Some(watch) = watch.filter(|watch| watch.person_id == *person) else { return Ok(false) };
+        let Some(watch) = watch.filter(|watch| watch.person_id == *person) else { return Ok(None) };
         let state = match act {
             PageAction::PauseWatch => Some(WatchState::Paused),
             PageAction::ResumeWatch => Some(WatchState::Active),
             _ => None,
         };
-        change(batch, &watch, state, self.store.now());
-        Ok(true)
+        let receipt = change(batch, &watch, state, self.store.now());
+        Ok(Some(("watch.delete", receipt, stopped(&watch).filter(|_| state.is_none()))))
     }
 
     /// Adds a watch that tells of email. The form's own button is the yes.
-    async fn add_watch(&self, person: &PersonId, from: &str, batch: &mut Batch) -> Result<bool, StoreError> {
+    async fn add_watch(
+        &self,
+        person: &PersonId,
+        from: &str,
+        batch: &mut Batch,
+    ) -> Result<Option<Done>, StoreError> {
         let (store, from) = (&self.store, line(from, FROM));
         let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
         let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
-        let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(false) };
+        let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(None) };
         let mut row = new_row(store, (&here, person), source);
         match from.as_str() {
             "" => row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL,
             _ => row.condition.from.push(from),
         }
         watches::insert(batch, &row);
-        Ok(true)
+        Ok(Some(DONE))
     }
 }
 
-fn add_task(store: &Store, person: PersonId, title: &str, batch: &mut Batch) -> bool {
-    let title = line(title, TITLE);
-    let is_good = !title.is_empty();
-    if is_good {
-        tasks::insert(batch, &TaskRow::new(short_id(store), person, title, store.now()));
+fn add_task(store: &Store, person: PersonId, title: &str, batch: &mut Batch) -> Option<Done> {
+    let task = TaskRow::new(short_id(store), person, line(title, TITLE), store.now());
+    if task.title.is_empty() {
+        return None;
     }
-    is_good
+    tasks::insert(batch, &task);
+    let receipt = l10n::tasks::added(&task.title, "");
+    Some(("tasks.create", receipt, left(&[Step::Task { before: None, after: Some(task) }])))
+}
+
+fn quoted(title: &str) -> String {
+    format!("“{title}”")
 }
 
 /// A task with another title, and due at another time; none if one of them is no good.

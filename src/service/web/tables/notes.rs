@@ -1,9 +1,11 @@
 //! The notes on the page. As in the chat, only owners see them.
 
-use adjutant_l10n::{page, page_tables};
+use adjutant_l10n::{notes, page, page_tables};
 use adjutant_memory::has_all_words;
 use adjutant_skills::builtin::Notes;
-use adjutant_web::views::{Cell, Hit, Note, Table, Viewer};
+use adjutant_store::{Batch, StoreError, changes};
+use adjutant_types::PersonId;
+use adjutant_web::views::{Cell, Hit, Note, PageAction, Table, Viewer};
 
 use super::{WebBackend, row};
 use crate::service::web::search::excerpt;
@@ -51,12 +53,23 @@ impl WebBackend {
     }
 
     /// Returns why a note couldn't be saved, if it couldn't.
-    pub(in crate::service::web) async fn save_note_as(&self, viewer: &Viewer, note: Note) -> Option<String> {
+    pub(in crate::service::web) async fn save_note_as(
+        &self,
+        viewer: &Viewer,
+        note: Note,
+    ) -> Result<Option<String>, StoreError> {
+        let path = note.path.clone();
         let save = move |notes: &Notes| notes.save(&note.path, &note.text, &note.version);
-        match self.on_notes(viewer, save).await {
-            None => Some(page::nothing_here()),
-            Some(saved) => saved.err().map(|error| error.to_string()),
-        }
+        let undo = match self.on_notes(viewer, save).await {
+            None => return Ok(Some(page::nothing_here())),
+            Some(Err(error)) => return Ok(Some(error.to_string())),
+            Some(Ok(undo)) => undo,
+        };
+        let (done, mut batch) = (("notes.replace_section", notes::changed(&path), undo), Batch::new());
+        let person: PersonId = viewer.person.as_str().into();
+        self.leave(&person, (PageAction::EditTask, &path), done, &mut batch).await?;
+        changes::of_thing(&mut batch, &person, "note");
+        self.store.write(batch).await.map(|_| None)
     }
 
     /// The notes with all these words.

@@ -10,8 +10,10 @@ use adjutant_l10n::{http, notes};
 use adjutant_types::{FromCall, FromConfig, FromOutside, Own, ours};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::way_back;
 use crate::{ErrorKind, SkillError};
 
 /// The largest note, in bytes.
@@ -100,8 +102,9 @@ impl Notes {
         self.get(&NotePath::read(path)?).map(|note| (note.text, note.version))
     }
 
-    /// Gives a note another text, with the ends of lines that it has, if it still is of this version.
-    pub fn save(&self, path: &str, text: &str, replaced: &str) -> Result<(), SkillError> {
+    /// Gives a note another text, with the ends of lines that it has, if it still is of this version. Returns how to take
+    /// that back.
+    pub fn save(&self, path: &str, text: &str, replaced: &str) -> Result<Option<Value>, SkillError> {
         let path = NotePath::read(path)?;
         let now = self.get(&path)?;
         if now.version != replaced {
@@ -109,7 +112,8 @@ impl Notes {
         }
         let has_both = now.text.contains('\n') && !now.text.replace("\r\n", "").contains('\n');
         let text = if has_both { text.replace('\n', "\r\n") } else { text.to_owned() };
-        self.put(&path, &text, Some(&now)).map(drop)
+        let written = self.put(&path, &text, Some(&now))?;
+        Ok(way_back(&path, Some(now), written))
     }
 
     pub(super) fn get(&self, path: &NotePath) -> Result<Note, SkillError> {

@@ -9,7 +9,7 @@ mod folder;
 mod sections;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::folder::Notes;
 use adjutant_files::MAX_TEXT;
@@ -152,15 +152,16 @@ impl NotesSkill {
             _ => l10n::notes::changed(&path),
         };
         let data = json!({"note": path.to_string(), "path": path.to_string(), "version": written.version});
-        let output = Output::ours(receipt, data);
-        let is_small = written.text.len() <= MAX_STORED;
-        let step = Step::Note {
-            path: path.to_string(),
-            before: before.map(|note| note.text),
-            after: written.version,
-        };
-        Ok(output.undone_by(undo::left(&[step]).filter(|_| is_small)))
+        Ok(Output::ours(receipt, data).undone_by(way_back(&path, before, written)))
     }
+}
+
+/// How to take a change back, unless the note is too long for that.
+fn way_back(path: &NotePath, before: Option<Note>, written: Note) -> Option<Value> {
+    let is_small = written.text.len() <= MAX_STORED;
+    let before = before.map(|note| note.text);
+    let step = Step::Note { path: path.to_string(), before, after: written.version };
+    undo::left(&[step]).filter(|_| is_small)
 }
 
 impl Change {

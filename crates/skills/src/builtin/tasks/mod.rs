@@ -355,32 +355,34 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
-/// Completes a task, and makes the next one if it recurs; adds how to take that back. Returns the task as it is then, and
-/// when the next one is due.
+/// Completes a task. Returns it as it is then, and when the next one is due.
 async fn complete_one(
     task: TaskRow,
     call: &CallContext<'_>,
     writes: &mut Batch,
     steps: &mut Vec<Step>,
 ) -> Result<(TaskRow, Option<When>), Failure> {
-    let again = finish(call.store(), call.zone(), &task, writes).await?;
-    let next = again.as_ref().and_then(|again| due_of(again, call.zone()));
-    steps.extend(again.map(|again| Step::Task { before: None, after: Some(again) }));
-    let done = TaskRow { state: TaskState::Done, ..task.clone() };
-    steps.push(Step::Task { before: Some(task), after: Some(done.clone()) });
-    Ok((done, next))
+    let next = finish(call.store(), call.zone(), &task, writes, steps).await?;
+    Ok((TaskRow { state: TaskState::Done, ..task }, next))
 }
 
-/// Completes a task. Of one that recurs, it makes the next one, which is marked like it.
+/// Completes a task, and adds how to take that back. Of one that recurs, it makes the next one, which is marked like it.
+/// Returns when that is due.
 pub async fn finish(
     store: &Store,
     zone: Tz,
     task: &TaskRow,
     writes: &mut Batch,
-) -> Result<Option<TaskRow>, Failure> {
+    steps: &mut Vec<Step>,
+) -> Result<Option<When>, Failure> {
     let now = store.now();
     tasks::complete(writes, &task.id, now);
-    let Some(due) = next_due(task, zone, now)? else { return Ok(None) };
+    let done = TaskRow { state: TaskState::Done, ..task.clone() };
+    let done = Step::Task { before: Some(task.clone()), after: Some(done) };
+    let Some(due) = next_due(task, zone, now)? else {
+        steps.push(done);
+        return Ok(None);
+    };
     let mut again = TaskRow { id: short_id(store), created_at: now, ..task.clone() };
     set_due(&mut again, due, zone, now);
     tasks::insert(writes, &again);
@@ -388,7 +390,8 @@ pub async fn finish(
     if !taint.is_clean() {
         taints::mark(writes, &task.person_id, "tasks", again.id.as_str(), &again.title, &taint);
     }
-    Ok(Some(again))
+    steps.extend([Step::Task { before: None, after: Some(again) }, done]);
+    Ok(Some(due))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.

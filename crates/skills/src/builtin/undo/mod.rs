@@ -13,7 +13,8 @@ mod steps;
 use adjutant_l10n as l10n;
 use serde_json::json;
 
-pub(super) use steps::{Outcome, Step, left};
+pub(super) use steps::Outcome;
+pub use steps::{Step, left};
 
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, StoreError, questions, turns};

@@ -10,7 +10,7 @@ use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{AccountId, ScheduleState, WatchState};
+use adjutant_types::{AccountId, ScheduleState, TaskState, WatchState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use crate::builtin::{CallContext, calendar, contacts, email, notes};
 /// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::builtin) enum Step {
+pub enum Step {
     Task {
         before: Option<TaskRow>,
         after: Option<TaskRow>,
@@ -82,7 +82,7 @@ pub(in crate::builtin) enum Step {
 }
 
 /// The steps that a call leaves in its row, so that it can be undone.
-pub(in crate::builtin) fn left(steps: &[Step]) -> Option<Value> {
+pub fn left(steps: &[Step]) -> Option<Value> {
     serde_json::to_value(steps).ok()
 }
 
@@ -162,7 +162,9 @@ impl Step {
     pub(super) fn undone(&self) -> Option<String> {
         match self {
             Self::Task { before: Some(task), after: None } => Some(l10n::undo::task_is_back(&task.title)),
-            Self::Task { before: Some(task), after: Some(now) } if task.state != now.state => {
+            Self::Task { before: Some(task), after: Some(now) }
+                if (task.state, now.state) == (TaskState::Open, TaskState::Done) =>
+            {
                 Some(l10n::undo::task_is_open(&task.title))
             }
             Self::Schedule { before: Some(row), after: Some(now) } if row.state != now.state => {
