@@ -85,6 +85,66 @@ fn by_requests_messages_are_answered_and_buttons_work() {
 }
 
 #[test]
+fn a_thumb_is_a_yes_of_who_was_asked_where_that_is_configured() {
+    let slack = FakeSlack::start();
+    let home = home(&slack, &format!("app_token = \"{APP_TOKEN}\"\nallow = [\"*\"]"));
+    let (dm, other) = (slack.dm("ada"), slack.dm("bob"));
+    let gateway = Gateway::start(&home);
+    slack.say("bob", &other, "what is overdue?");
+    sees(&slack, &other, |seen| seen.text.contains("No overdue tasks"));
+    slack.say("ada", &dm, "add a task to buy milk");
+    let asked = sees(&slack, &dm, |seen| !seen.buttons.is_empty());
+    let sent = "SELECT count(*) FROM outbox WHERE state = 'sent' AND choices <> '[]'";
+    wait_until("its receipt is stored", || home.count(sent) == 1);
+    slack.react("ada", &dm, &asked.ts, "+1");
+    wait_until("it is acknowledged", || slack.all_acknowledged());
+    assert_eq!(gateway.stop().0, Some(0));
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    home.write(
+        "config.toml",
+        &config.replace("[approval.skills]", "[approval]\nreactions = true\n[approval.skills]"),
+    );
+    let gateway = Gateway::start(&home);
+    // It means something else, is somebody else's, or is elsewhere.
+    let said = slack.say("ada", &dm, "what is overdue?");
+    for (person, ts, name) in
+        [("ada", &asked.ts, "tada"), ("ada", &asked.ts, "-1"), ("bob", &asked.ts, "+1"), ("ada", &said, "+1")]
+    {
+        slack.react(person, &dm, ts, name);
+    }
+    wait_until("all is acknowledged", || slack.all_acknowledged());
+    assert_eq!(home.count("SELECT count(*) FROM inbox WHERE kind = 'press'"), 0);
+    slack.react("ada", &dm, &asked.ts, "+1::skin-tone-3");
+    sees(&slack, &dm, |seen| seen.text.contains("Added “buy milk”"));
+    assert_eq!(home.count("SELECT count(*) FROM inbox WHERE kind = 'press'"), 1);
+    assert_eq!(gateway.stop().0, Some(0));
+    assert_eq!(slack.faults(), [""; 0]);
+    home.assert_tidy("reactions");
+}
+
+#[test]
+fn an_answer_with_a_thumb_down_is_one_in_the_next_request() {
+    let (slack, model) = (FakeSlack::start(), FakeModel::start(|_| Reply::text("It is sunny.")));
+    let home = home(&slack, &format!("app_token = \"{APP_TOKEN}\""));
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let fake = format!("provider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"", model.base_url());
+    home.write("config.toml", &config.replace("provider = \"builtin\"", &fake));
+    let dm = slack.dm("ada");
+    let gateway = Gateway::start(&home);
+    let sent = "SELECT count(*) FROM outbox WHERE state = 'sent' AND text = 'It is sunny.'";
+    slack.say("ada", &dm, "how is the weather?");
+    let answer = sees(&slack, &dm, |seen| seen.text == "It is sunny.");
+    wait_until("its receipt is stored", || home.count(sent) == 1);
+    slack.react("ada", &dm, &answer.ts, "x");
+    wait_until("it is kept", || home.count("SELECT count(*) FROM turns WHERE disliked_at IS NOT NULL") == 1);
+    slack.say("ada", &dm, "and tomorrow?");
+    let told = r"It is sunny.\n(the person put 👎 under this answer)";
+    let is_told = || model.received().iter().any(|request| request.body.to_string().contains(told));
+    wait_until("the model is told", is_told);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
 fn wrong_tokens_end_with_78_and_say_the_fix() {
     let slack = FakeSlack::start();
     let socket = format!("app_token = \"{APP_TOKEN}\"");

@@ -99,6 +99,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     bb5d4badb602 migrations/postgres/0052_talk.sql
     ff9b8ca11d09 migrations/postgres/0053_passkeys.sql
     91906cfc2f79 migrations/postgres/0054_opened_by.sql
+    2f77f91bbbc2 migrations/postgres/0055_disliked.sql
     ");
 }
 
@@ -153,6 +154,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     71b6a7bba509 migrations/sqlite/0052_talk.sql
     ff9b8ca11d09 migrations/sqlite/0053_passkeys.sql
     91906cfc2f79 migrations/sqlite/0054_opened_by.sql
+    2f77f91bbbc2 migrations/sqlite/0055_disliked.sql
     ");
 }
 

@@ -11,6 +11,7 @@ use crate::world::{World, stale};
 on_both!(
     a_message_reaches_the_adapter_as_it_was_written,
     messages_are_said_in_order,
+    what_was_sent_is_found_by_its_receipt_also_in_a_thread,
     what_another_living_instance_says_is_its_own,
     a_row_is_claimed_by_one,
     who_read_a_row_before_another_attempt_has_to_read_it_again,
@@ -104,6 +105,22 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
     assert_eq!(id.len(), 22);
     let broken = OutboxRow { answers: "x".into(), choices: "{".into(), ..rows[0].clone() };
     assert!(broken.outbound().choices.is_empty(), "what is unreadable is left out, the text is said");
+}
+
+async fn what_was_sent_is_found_by_its_receipt_also_in_a_thread(world: World) {
+    let id = say(&world, "hello", "a").await;
+    let sent = async |place: &str, receipt: &str| {
+        let found = outbox::by_receipt(&world.store, ("console", place), receipt).await.unwrap();
+        found.map(|row| (row.id, row.place))
+    };
+    assert_eq!(sent("main", "r1").await, None);
+    world.by_hand("UPDATE outbox SET state = 'sent', receipt = 'r1'").await;
+    assert_eq!(sent("main", "r1").await, Some((id.clone(), "main".to_owned())));
+    world.by_hand("UPDATE conversations SET place = 'main/7'").await;
+    assert_eq!(sent("main", "r1").await, Some((id, "main/7".to_owned())));
+    for (place, receipt) in [("mai", "r1"), ("main/8", "r1"), ("main", "r2")] {
+        assert_eq!(sent(place, receipt).await, None, "{place} {receipt}");
+    }
 }
 
 async fn messages_are_said_in_order(world: World) {

@@ -103,13 +103,45 @@ pub struct ButtonPress {
     pub button: String,
 }
 
-/// A message or an edit on its way into the journal.
+/// 👍, 👎 or ❌ that somebody put under a message, perhaps one of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncomingReaction {
+    /// The same reaction of the same person is the same event.
+    pub event: EventId,
+    /// Where the message is, or the place of whose threads one it is in.
+    pub address: Address,
+    /// Who reacted.
+    pub sender: SenderId,
+    /// The receipt of the message.
+    pub receipt: String,
+    /// Whether it is 👍.
+    pub is_up: bool,
+}
+
+impl IncomingReaction {
+    /// Reads an emoji or Slack's name of one; none if it says nothing to us.
+    pub fn of(emoji: &str, address: Address, sender: String, receipt: String) -> Option<Self> {
+        let has_no_meaning = |char: char| matches!(char, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');
+        let emoji = emoji.split("::skin-tone").next().unwrap_or(emoji);
+        let is_up = match emoji.trim_end_matches(has_no_meaning) {
+            "👍" | "+1" | "thumbsup" => true,
+            "👎" | "-1" | "thumbsdown" | "❌" | "x" => false,
+            _ => return None,
+        };
+        let event = EventId(format!("press:reaction:{}:{receipt}:{sender}", address.place));
+        Some(Self { event, address, sender: SenderId(sender), receipt, is_up })
+    }
+}
+
+/// A message, an edit or a reaction on its way into the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Update {
     /// Something new.
     New(Inbound),
     /// A new text.
     Edit(MessageEdit),
+    /// A reaction.
+    Reaction(IncomingReaction),
 }
 
 impl Update {
@@ -119,12 +151,34 @@ impl Update {
             let journalled = match &self {
                 Self::New(inbound) => intake.accept(inbound.clone()).await.map(drop),
                 Self::Edit(edit) => intake.edit(edit.clone()).await,
+                Self::Reaction(reaction) => intake.reacted(reaction.clone()).await,
             };
             if journalled.is_ok() {
                 return;
             }
             intake.report(ConnectionEvent::Error("a message could not be journalled".into()));
             tokio::time::sleep(backoff.after(tries, backoff::random())).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thumb_is_one_in_each_color_and_by_its_names() {
+        let is_up = |emoji: &str| {
+            let address = Address { channel: "slack".into(), place: "C1".into() };
+            IncomingReaction::of(emoji, address, "U1".into(), "1.2".into()).map(|reaction| reaction.is_up)
+        };
+        for (up, down) in
+            [("👍", "👎"), ("👍🏽", "👎\u{fe0f}"), ("+1", "-1"), ("+1::skin-tone-4", "x"), ("thumbsup", "❌")]
+        {
+            assert_eq!((is_up(up), is_up(down)), (Some(true), Some(false)), "{up} {down}");
+        }
+        for other in ["", "👀", "✅", "eyes", "+100", "xx", "🏽"] {
+            assert_eq!(is_up(other), None, "{other}");
         }
     }
 }

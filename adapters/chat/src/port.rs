@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    Address, DownloadError, EventId, FileDownload, Finding, Inbound, Limits, MessageEdit, Outbound, Progress,
-    WebhookRequest, WebhookResponse,
+    Address, DownloadError, EventId, FileDownload, Finding, Inbound, IncomingReaction, Limits, MessageEdit,
+    Outbound, Progress, WebhookRequest, WebhookResponse,
 };
 
 /// One connected channel: the sending side.
@@ -189,6 +189,11 @@ pub trait ChannelIntake: Send + Sync {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError>;
     /// Replaces the text of a message that may have been journalled; it counts if the message's turn has not begun.
     async fn edit(&self, edit: MessageEdit) -> Result<(), IntakeError>;
+    /// Takes a reaction; acknowledge it like [`Self::accept`].
+    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
+        let _ = reaction;
+        Ok(())
+    }
     /// Our own code failed on something that arrived and could not even be read: `Ok` once it is set aside, and the next
     /// one may be taken.
     async fn failed(&self, event: EventId) -> Result<(), IntakeError> {

@@ -78,6 +78,7 @@ struct InChannel {
 
 #[derive(Deserialize)]
 struct Named {
+    #[serde(alias = "message_id")]
     id: String,
 }
 
@@ -160,7 +161,7 @@ impl Discord {
                     let _ = queue.messages.send(Queued::CatchUp);
                 }
                 GatewayEvent::Dispatch(name, frame) => match name.as_str() {
-                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
+                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_REACTION_ADD" => {
                         let _ = queue.messages.send(Queued::Event(name, frame));
                     }
                     "INTERACTION_CREATE" => {
@@ -239,6 +240,11 @@ impl Discord {
             self.journal(receive::message(message, bot, direct), intake).await;
             return self.channels.add_journalled(channel, id);
         }
+        if name == "MESSAGE_REACTION_ADD" {
+            let bot = BotIdentity { channel: &self.channel, me, role: None };
+            let received = read(frame).map_or(Received::Ignored, |added| receive::reaction(added, bot));
+            return self.journal(received, intake).await;
+        }
         let Some(update) = read::<MessageUpdate>(frame) else {
             return intake.report(ConnectionEvent::Ignored);
         };
@@ -254,6 +260,7 @@ impl Discord {
             }
             Received::Message(message) => Update::New(Inbound::Message(message)),
             Received::Edit(edit) => Update::Edit(edit),
+            Received::Reaction(reaction) => Update::Reaction(reaction),
             Received::Own => return,
             Received::Ignored => return intake.report(ConnectionEvent::Ignored),
         };

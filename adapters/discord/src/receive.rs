@@ -3,8 +3,8 @@
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, RemoteFile, SenderId,
-    VoiceNote, is_audio, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,
+    RemoteFile, SenderId, VoiceNote, is_audio, one_line,
 };
 use adjutant_l10n::channels;
 use serde::Deserialize;
@@ -18,7 +18,9 @@ pub(crate) enum Received {
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
-    /// A message of our own.
+    /// A reaction to a message.
+    Reaction(IncomingReaction),
+    /// A message, or a reaction, of our own.
     Own,
     /// Not for us, or not understood.
     Ignored,
@@ -239,6 +241,27 @@ pub(crate) struct MessageUpdate {
     edited_timestamp: Option<String>,
     #[serde(default)]
     mentions: Vec<Account>,
+}
+
+/// A reaction. Source: <https://discord.com/developers/docs/events/gateway-events#message-reaction-add>
+#[derive(Debug, Deserialize)]
+pub(crate) struct ReactionAdded {
+    user_id: UserId,
+    channel_id: ChannelId,
+    message_id: MessageId,
+    #[serde(default)]
+    emoji: Value,
+}
+
+/// Reads a reaction. An emoji of a guild has an id, and means what the guild likes.
+pub(crate) fn reaction(added: ReactionAdded, bot: BotIdentity<'_>) -> Received {
+    if added.user_id == bot.me {
+        return Received::Own;
+    }
+    let emoji = added.emoji["name"].as_str().filter(|_| added.emoji["id"].is_null()).unwrap_or_default();
+    let (sender, receipt) = (added.user_id.to_string(), added.message_id.to_string());
+    let reaction = IncomingReaction::of(emoji, bot.address(added.channel_id), sender, receipt);
+    reaction.map_or(Received::Ignored, Received::Reaction)
 }
 
 /// A slash command or a button press.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IntakeError,
-    IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IncomingReaction,
+    IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};
@@ -104,6 +104,7 @@ struct Journal {
     offered: Mutex<usize>,
     taken: Mutex<Vec<Inbound>>,
     edited: Mutex<Vec<MessageEdit>>,
+    reacted: Mutex<Vec<IncomingReaction>>,
     places: Mutex<Vec<(Address, String)>>,
     events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
@@ -165,6 +166,12 @@ impl ChannelIntake for Journal {
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
+        self.try_it()?;
+        self.reacted.lock().unwrap().push(reaction);
         Ok(())
     }
 

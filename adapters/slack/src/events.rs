@@ -130,7 +130,7 @@ impl Slack {
         match kind {
             "events_api" => {
                 let message = MessageEvent::deserialize(payload.get_mut("event")?.take()).ok()?;
-                let channel = message.channel.clone()?;
+                let channel = message.channel.clone().or_else(|| message.item.as_ref()?.channel.clone())?;
                 Some(Arrived::Message(channel, Box::new(message)))
             }
             "interactive" => {
@@ -235,6 +235,7 @@ impl Slack {
                 (edit.text, edit.mentions) = text::own(&edit.text, &names);
                 Update::Edit(edit)
             }
+            Received::Reaction(reaction) => Update::Reaction(reaction),
             Received::Own => return,
             Received::Ignored => return intake.report(ConnectionEvent::Ignored),
         };

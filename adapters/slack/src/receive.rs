@@ -5,8 +5,8 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, RemoteFile, SenderId, VoiceNote,
-    is_audio, is_command, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, MessageEdit, RemoteFile,
+    SenderId, VoiceNote, is_audio, is_command, one_line,
 };
 use adjutant_l10n::channels;
 use serde::Deserialize;
@@ -21,7 +21,9 @@ pub(crate) enum Received {
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
-    /// A message of our own.
+    /// A reaction to a message.
+    Reaction(IncomingReaction),
+    /// A message, or a reaction, of our own.
     Own,
     /// Not for us, or not understood.
     Ignored,
@@ -34,8 +36,8 @@ pub(crate) struct BotIdentity<'a> {
     pub(crate) me: &'a str,
 }
 
-/// A message event, or a message of the history.
-/// Source: <https://docs.slack.dev/reference/events/message>
+/// A message event, a message of the history, or a reaction.
+/// Sources: <https://docs.slack.dev/reference/events/message>, <https://docs.slack.dev/reference/events/reaction_added>
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct MessageEvent {
@@ -55,6 +57,9 @@ pub(crate) struct MessageEvent {
     channel_type: Option<String>,
     files: Value,
     attachments: Value,
+    /// The emoji's name, and the message that it is put under.
+    reaction: Option<String>,
+    pub(crate) item: Option<Box<MessageEvent>>,
     message: Option<Box<MessageEvent>>,
     previous_message: Option<Box<MessageEvent>>,
 }
@@ -118,6 +123,10 @@ impl MessageEvent {
         let Some(user) = &self.user else { return Received::Ignored };
         if user == bot.me {
             return Received::Own;
+        }
+        if let (Some(emoji), Some(item)) = (&self.reaction, &self.item) {
+            let reaction = IncomingReaction::of(emoji, bot.address(&place), user.clone(), item.ts.clone());
+            return reaction.map_or(Received::Ignored, Received::Reaction);
         }
         let is_message = matches!(self.kind.as_str(), "message" | "app_mention");
         if !is_message || self.bot_id.is_some() || self.ts.parse::<Ts>().is_err() {

@@ -11,7 +11,7 @@ use crate::events::Disconnect;
 use crate::web_api::ApiError;
 
 /// The scopes that the bot's token needs; `docs/channels.md` has the same list.
-const SCOPES: [&str; 15] = [
+const SCOPES: [&str; 16] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
@@ -25,13 +25,15 @@ const SCOPES: [&str; 15] = [
     "im:read",
     "mpim:history",
     "mpim:read",
+    "reactions:read",
     "reactions:write",
     "users:read",
 ];
 
 /// Apps made from an older manifest lack these and work without them, but not quite as well.
-const OPTIONAL: [(&str, &str); 2] = [
+const OPTIONAL: [(&str, &str); 3] = [
     ("files:write", "long outputs come as messages instead of files"),
+    ("reactions:read", "👍 and 👎 aren't read"),
     ("reactions:write", "messages get no 👀 or ✅"),
 ];
 
@@ -76,8 +78,9 @@ fn creation() -> String {
         "oauth_config": {"scopes": {"bot": SCOPES}},
         "settings": {
             "event_subscriptions": {
-                "bot_events":
-                    ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"],
+                "bot_events": [
+                    "app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added",
+                ],
             },
             "interactivity": {"is_enabled": true},
             "socket_mode_enabled": true,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IncomingMessage,
-    IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
+    IncomingReaction, IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
@@ -110,6 +110,7 @@ struct Journal {
     offered: Mutex<usize>,
     taken: Mutex<Vec<Inbound>>,
     edited: Mutex<Vec<MessageEdit>>,
+    reacted: Mutex<Vec<IncomingReaction>>,
     places: Mutex<Vec<(Address, String)>>,
     events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
@@ -189,6 +190,12 @@ impl ChannelIntake for Journal {
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
+        self.try_it()?;
+        self.reacted.lock().unwrap().push(reaction);
         Ok(())
     }
 

@@ -55,6 +55,7 @@ impl Telegram {
                 AllowedUpdate::Message,
                 AllowedUpdate::EditedMessage,
                 AllowedUpdate::CallbackQuery,
+                AllowedUpdate::MessageReaction,
             ]);
             poll.offset = offset;
             // The first poll, and one after an error, should return at once.
@@ -150,6 +151,7 @@ impl Telegram {
             }
             Update::Message(message) => intake.accept(Inbound::Message(message)).await.map(drop),
             Update::Edit(edited) => intake.edit(edited).await,
+            Update::Reaction(reaction) => intake.reacted(reaction).await,
             Update::ButtonPress { press, query } => {
                 let outcome = intake.accept(Inbound::ButtonPress(press)).await?;
                 self.answer_press(query, outcome);

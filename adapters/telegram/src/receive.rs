@@ -3,8 +3,8 @@
 mod message;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, Mention, MessageEdit, SenderId, is_command,
-    one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,
+    SenderId, is_command, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub(crate) enum Update {
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
+    /// A reaction to a message.
+    Reaction(IncomingReaction),
     /// A pressed button, with the query to answer.
     ButtonPress { press: ButtonPress, query: CallbackQueryId },
     /// A group has become a supergroup, which has another id.
@@ -40,6 +42,8 @@ pub(crate) fn update_of(update: &Value, me: &BotUser, channel: &str) -> Update {
         moved_of(message).or_else(|| message_of(message, me, channel))
     } else if let Some(message) = update.get("edited_message") {
         edit_of(message, me)
+    } else if let Some(reacted) = update.get("message_reaction") {
+        reaction_of(reacted, channel)
     } else {
         update.get("callback_query").and_then(|query| press_of(query, channel))
     };
@@ -96,6 +100,19 @@ fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
     let Text { text, mentions, .. } = Text::of(&message, me);
     let event = EventId(event_of(message.chat.id, message.message_id));
     (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text, mentions }))
+}
+
+/// What is new of a person's reactions. Source: <https://core.telegram.org/bots/api#messagereactionupdated>
+fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
+    let user = reacted.get("user").filter(|user| user["is_bot"] != true)?["id"].as_u64()?;
+    let (chat, message) = (reacted["chat"]["id"].as_i64()?, reacted["message_id"].as_i64()?);
+    let before = reacted["old_reaction"].as_array().map_or(&[][..], Vec::as_slice);
+    let new = reacted["new_reaction"].as_array()?.iter().filter(|one| !before.contains(one));
+    let mut known = new.filter_map(|one| {
+        let address = Address { channel: channel.to_owned(), place: chat.to_string() };
+        IncomingReaction::of(one["emoji"].as_str()?, address, user.to_string(), message.to_string())
+    });
+    known.next_back().map(Update::Reaction)
 }
 
 fn press_of(value: &Value, channel: &str) -> Option<Update> {

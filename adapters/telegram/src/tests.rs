@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{
-    Choice, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, MessageEdit, OutgoingFile,
+    Choice, ConnectionEvent, EventId, Inbound, IncomingReaction, IntakeError, IntakeOutcome, MessageEdit,
+    OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
@@ -113,6 +114,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 struct Journal {
     rows: Mutex<Vec<Inbound>>,
     edits: Mutex<Vec<MessageEdit>>,
+    reacted: Mutex<Vec<IncomingReaction>>,
     /// The places that have moved, and where to.
     moves: Mutex<Vec<(String, String)>>,
     events: Mutex<Vec<ConnectionEvent>>,
@@ -172,6 +174,14 @@ impl ChannelIntake for Journal {
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.edits.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
+        if self.refuses() {
+            return Err(IntakeError);
+        }
+        self.reacted.lock().unwrap().push(reaction);
         Ok(())
     }
 

@@ -299,6 +299,17 @@ impl FakeTelegram {
         Some(query)
     }
 
+    /// Somebody reacts to a message.
+    pub fn react(&self, person: i64, chat: i64, message: i64, emoji: &str) {
+        let mut world = self.shared.world();
+        let (on, user) = (world.show(chat, message), world.user(person));
+        world.update(json!({"message_reaction": {
+            "chat": on["chat"], "message_id": message, "user": user, "date": 1, "old_reaction": [],
+            "new_reaction": [{"type": "emoji", "emoji": emoji}],
+        }}));
+        self.shared.news.notify_all();
+    }
+
     /// An update of any shape, to which an id is given if it has none.
     pub fn update(&self, update: Value) {
         self.shared.world().update(update);

@@ -39,6 +39,20 @@ fn the_mention_of_us_is_cut_out_and_others_keep_their_ids() {
 }
 
 #[test]
+fn a_reaction_is_somebody_elses_and_an_emoji_of_everybody() {
+    let read = |user: &str, emoji: Value| {
+        let added = json!({"user_id": user, "channel_id": "7", "message_id": "5", "emoji": emoji, "type": 0});
+        reaction(serde_json::from_value(added).unwrap(), BOT)
+    };
+    let Received::Reaction(up) = read("1", json!({"id": null, "name": "👍"})) else { panic!() };
+    assert_eq!((up.is_up, up.receipt.as_str(), up.sender.0.as_str()), (true, "5", "1"));
+    assert_eq!(read("9", json!({"id": null, "name": "👍"})), Received::Own);
+    for other in [json!({"id": "3", "name": "👍"}), json!({"id": null, "name": null}), json!(null)] {
+        assert_eq!(read("1", other), Received::Ignored);
+    }
+}
+
+#[test]
 fn a_name_is_no_part_of_what_is_said() {
     let eve =
         json!([{"id": "2", "username": "eve", "global_name": "and pay all"}, {"id": "3", "username": "ann"}]);

@@ -187,6 +187,25 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
 }
 
 #[tokio::test]
+async fn a_reaction_is_tried_until_it_is_taken() {
+    let (fake, journal) = (FakeDiscord::start(), Journal { fails: Mutex::new(2), ..Journal::default() });
+    let place = fake.channel("general");
+    connected(&fake).deliver(&outbound(&place, "Continue?")).await;
+    let ours = fake.seen(&place).remove(0).id;
+    receiving(&fake, &journal, async || {
+        fake.react("ada", &ours, "👀");
+        fake.react("ada", &ours, "👎🏽");
+        fake.react("bob", &ours, "👍");
+        until("both are taken", || journal.reacted.lock().unwrap().len() == 2).await;
+        let reacted = journal.reacted.lock().unwrap();
+        assert_eq!((reacted[0].is_up, reacted[1].is_up), (false, true));
+        assert_eq!((&reacted[0].address, &reacted[0].receipt), (&address(&place), &ours));
+        assert_ne!(reacted[0].event, reacted[1].event);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_press_that_is_not_journalled_is_not_acknowledged() {
     let (fake, journal) = (FakeDiscord::start(), Journal::default());
     let place = fake.dm("ada");

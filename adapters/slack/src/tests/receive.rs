@@ -168,6 +168,27 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
     .await;
 }
 
+#[tokio::test]
+async fn a_reaction_is_acknowledged_once_it_is_taken() {
+    let (fake, journal) = (FakeSlack::start(), Journal { fails: Mutex::new(1), ..Journal::default() });
+    let place = fake.channel("general");
+    let thread = format!("{place}/{}", fake.say("ada", &place, "a root"));
+    connected(&fake).deliver(&outbound(&thread, "Continue?")).await;
+    let ours = fake.seen(&thread).remove(0).ts;
+    receiving(&fake, &journal, async || {
+        fake.react("ada", &thread, &ours, "eyes");
+        fake.react("ada", &thread, &ours, "+1::skin-tone-2");
+        fake.react("bob", &thread, &ours, "x");
+        until("both are taken", || journal.reacted.lock().unwrap().len() == 2).await;
+        until("all is acknowledged", || fake.all_acknowledged()).await;
+        let reacted = journal.reacted.lock().unwrap();
+        assert_eq!((reacted[0].is_up, reacted[1].is_up), (true, false));
+        // Slack doesn't say in which thread it is.
+        assert_eq!((&reacted[0].address, &reacted[0].receipt), (&address(&place), &ours));
+    })
+    .await;
+}
+
 fn answer_to(command: &IncomingMessage, text: &str) -> Outbound {
     Outbound { answers: vec![command.event.0.clone()], ..outbound(&command.address.place, text) }
 }

@@ -89,6 +89,24 @@ async fn that_a_group_has_moved_is_told_by_both_chats() {
 }
 
 #[tokio::test]
+async fn a_reaction_comes_again_until_it_is_taken() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let first = receiving_into(&telegram, Journal { refusals: Mutex::new(3), ..Journal::default() });
+    let Delivery::Sent(receipt) = first.port.deliver(&outbound(ada, "Continue?")).await else {
+        panic!("not sent")
+    };
+    for emoji in ["👀", "👍"] {
+        telegram.react(ada, ada, receipt.parse().unwrap(), emoji);
+    }
+    until("it is taken", || first.journal.reacted.lock().unwrap().len() == 1).await;
+    until("all are confirmed", || telegram.unconfirmed() == 0).await;
+    let reacted = first.journal.reacted.lock().unwrap()[0].clone();
+    assert_eq!((reacted.is_up, reacted.receipt, reacted.sender.0), (true, receipt, ada.to_string()));
+    assert_eq!(reacted.address, address(ada));
+}
+
+#[tokio::test]
 async fn presses_are_answered_and_edits_told() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada Lovelace");

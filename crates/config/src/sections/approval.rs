@@ -7,7 +7,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, count, optional_span, whole};
+use crate::read::{ConfigReader, Section, count, flag, optional_span, whole};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
@@ -32,6 +32,8 @@ pub struct Approval {
     pub rule_days: u64,
     /// How many calls one such rule may allow.
     pub rule_uses: u32,
+    /// Whether 👍 under a question is a yes.
+    pub reactions: bool,
 }
 
 /// A time of each day, in a person's zone.
@@ -70,6 +72,7 @@ impl Default for Approval {
             send_delay: None,
             rule_days: 30,
             rule_uses: 100,
+            reactions: false,
         }
     }
 }
@@ -85,6 +88,7 @@ impl Approval {
         section.set("send_delay", &mut approval.send_delay, delay);
         section.set("rule_days", &mut approval.rule_days, days);
         section.set("rule_uses", &mut approval.rule_uses, count);
+        section.set("reactions", &mut approval.reactions, flag);
         approval
     }
 }

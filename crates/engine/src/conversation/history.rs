@@ -32,6 +32,8 @@ const SUMMARY: usize = 600;
 const MAX_TURNS: i64 = 40;
 /// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
+/// What stands under an answer that the person disliked.
+const DISLIKED: &str = "\n(the person put 👎 under this answer)";
 /// After how many bytes a text is cut.
 pub const CUT: usize = 6000;
 
@@ -102,7 +104,8 @@ pub async fn window(
         .filter(|turn| !turn.forgotten)
         .map(|turn| {
             let scheduled = if turn.is_scheduled { "[scheduled] " } else { "" };
-            let added = Added { day: days.of(turn) + scheduled, more: entities.line(turn.seq) };
+            let disliked = if turn.is_disliked { DISLIKED } else { "" };
+            let added = Added { day: days.of(turn) + scheduled, more: entities.line(turn.seq) + disliked };
             let texts = first_messages::texts_of(&turn.text, turn.answer.as_deref(), &added.more, CUT);
             let sender_taint = sender_taints.get(&turn.person_id).cloned().unwrap_or_default();
             let taints = [&turn.text_taint, &turn.taint].map(|taint| sender_taint.clone().and(taint));
@@ -314,6 +317,7 @@ mod tests {
             forgotten: false,
             has_calls: false,
             is_scheduled: false,
+            is_disliked: false,
         };
         (1..=count).rev().map(turn).collect()
     }

@@ -90,7 +90,7 @@ const SQL: &str = concat!(
     (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END \
     + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND ",
     came_by_itself!("i.event"),
-    ") THEN 4 ELSE 0 END AS BIGINT), \
+    ") THEN 4 ELSE 0 END + CASE WHEN t.disliked_at IS NULL THEN 0 ELSE 8 END AS BIGINT), \
     CASE WHEN t.background = 0 THEN t.started_at ELSE t.ended_at END, \
     CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM \
@@ -182,6 +182,7 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData,
                 forgotten: flags & 1 != 0,
                 has_calls: flags & 2 != 0,
                 is_scheduled: flags & 4 != 0,
+                is_disliked: flags & 8 != 0,
             }),
         }
     }

@@ -127,6 +127,14 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
     inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
+/// Records that the person whose turn it is doesn't like its answer.
+pub async fn set_disliked(store: &Store, turn: &TurnId, person: &PersonId) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    let sql = "UPDATE turns SET disliked_at = $1 WHERE id = $2 AND person_id = $3 AND disliked_at IS NULL";
+    batch.run(sql, [store.now().into(), turn.into(), person.into()]);
+    store.write(batch).await.map(drop)
+}
+
 /// Records that the person is shown a text above a question: the model's, up to this call of it, or ours, with -1. The
 /// turn's answer begins with it, cut so that a history that cuts the answer has some of its end, too.
 pub fn set_shown(batch: &mut Batch, turn: &TurnId, round: i64, text: &str) {
@@ -350,6 +358,10 @@ pub struct PastTurn {
     #[sqlx(default)]
     #[sqlx(try_from = "Flag")]
     pub is_scheduled: bool,
+    /// Whether the person put 👎 under its answer, where that was asked.
+    #[sqlx(default)]
+    #[sqlx(try_from = "Flag")]
+    pub is_disliked: bool,
 }
 
 macro_rules! past {

@@ -12,6 +12,8 @@ use super::{Shared, TOKEN};
 
 /// The intent without which messages have no text.
 const MESSAGE_CONTENT: u64 = 1 << 15;
+/// Those in guilds, and those in direct messages.
+const REACTIONS: u64 = 1 << 10 | 1 << 13;
 
 /// The writing side of a connection.
 pub(super) struct Line {
@@ -103,6 +105,7 @@ fn answer(frame: &Value, line: &Arc<Line>, session: &mut Option<String>, shared:
             4014
         }
         Some(2) => {
+            world.hears_reactions = data["intents"].as_u64().unwrap_or_default() & REACTIONS == REACTIONS;
             *session = Some(world.begin_session(line, &format!("ws://{}", shared.gateway)));
             return true;
         }

@@ -18,6 +18,18 @@ impl FakeDiscord {
         self.world().reactions.get(message).into_iter().flatten().cloned().collect()
     }
 
+    /// Somebody reacts to a message. The bot hears of it if its intents say so.
+    pub fn react(&self, person: &str, message: &str, emoji: &str) {
+        let mut world = self.world();
+        let (Some(place), user) = (world.place_of(message), world.person(person)) else { return };
+        if world.hears_reactions {
+            let emoji = json!({"id": null, "name": emoji});
+            world.tell_of("MESSAGE_REACTION_ADD", &place, json!({
+                "user_id": user.to_string(), "channel_id": place, "message_id": message, "emoji": emoji, "type": 0,
+            }));
+        }
+    }
+
     /// In the guild the bot may no longer add reactions.
     pub fn forbid_reactions(&self) {
         self.world().reactions_are_forbidden = true;

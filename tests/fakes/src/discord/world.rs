@@ -81,6 +81,7 @@ pub(super) struct World {
     pub(super) troubles: Vec<Trouble>,
     pub(super) is_down: bool,
     pub(super) content_is_forbidden: bool,
+    pub(super) hears_reactions: bool,
     pub(super) files_are_forbidden: bool,
     /// The bot's reactions by message.
     pub(super) reactions: BTreeMap<String, BTreeSet<String>>,
@@ -117,6 +118,7 @@ impl World {
             troubles: Vec::new(),
             is_down: false,
             content_is_forbidden: false,
+            hears_reactions: false,
             files_are_forbidden: false,
             reactions: BTreeMap::new(),
             reactions_are_forbidden: false,
@@ -306,7 +308,7 @@ impl World {
 
     // The gateway's side.
 
-    fn tell_of(&mut self, name: &str, place: &str, mut data: Value) {
+    pub(super) fn tell_of(&mut self, name: &str, place: &str, mut data: Value) {
         if !self.is_direct(place) {
             data["guild_id"] = json!(GUILD.to_string());
         }

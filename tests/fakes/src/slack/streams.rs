@@ -60,6 +60,18 @@ impl FakeSlack {
         self.world().delete(channel_of(place), ts);
     }
 
+    /// Somebody reacts to a message, by the emoji's name. The bot hears of it if its scopes allow that.
+    pub fn react(&self, person: &str, place: &str, ts: &str, name: &str) {
+        let mut world = self.world();
+        let (user, event_ts) = (world.person(person), world.new_ts());
+        if world.scopes.contains(&"reactions:read") {
+            world.tell_event(json!({
+                "type": "reaction_added", "user": user, "reaction": name, "item_user": BOT, "event_ts": event_ts,
+                "item": {"type": "message", "channel": channel_of(place), "ts": ts},
+            }));
+        }
+    }
+
     /// The bot's reactions to a message.
     pub fn reactions(&self, place: &str, ts: &str) -> Vec<String> {
         let world = self.world();

@@ -16,7 +16,7 @@ use crate::sounds::Sounds;
 pub(super) const BOT: &str = "U0BOT";
 pub(super) const TEAM: &str = "T0TEAM";
 /// What the manifest of `docs/channels.md` asks for.
-const SCOPES: [&str; 15] = [
+const SCOPES: [&str; 16] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
@@ -30,6 +30,7 @@ const SCOPES: [&str; 15] = [
     "im:read",
     "mpim:history",
     "mpim:read",
+    "reactions:read",
     "reactions:write",
     "users:read",
 ];
@@ -345,7 +346,7 @@ impl World {
         messages.filter(in_place).map(|message| seen(self, message)).collect()
     }
 
-    fn tell_event(&mut self, event: Value) {
+    pub(super) fn tell_event(&mut self, event: Value) {
         let payload = json!({
             "token": "old", "team_id": TEAM, "api_app_id": "A0FAKE", "type": "event_callback",
             "event_id": format!("Ev{:06}", self.new_id()), "event_time": 1, "event": event,

@@ -119,6 +119,11 @@ fn get_updates(shared: &Shared, parameters: &Parameters) -> Outcome {
         }
         // An offset confirms all before it.
         world.updates.retain(|(id, _)| *id >= offset);
+        // Reactions are told to whoever asks for them: <https://core.telegram.org/bots/api#update>
+        let allowed = parameters.get("allowed_updates").and_then(Value::as_array);
+        if !allowed.is_some_and(|all| all.iter().any(|one| one == "message_reaction")) {
+            world.updates.retain(|(_, update)| update.get("message_reaction").is_none());
+        }
         if world.ended_poll >= poll {
             return Ok(json!([]));
         }

@@ -13,17 +13,19 @@ mod strangers;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Address, ButtonPress, EventId, Inbound, IncomingMessage, MessageEdit, SenderId};
+use adjutant_chat::{
+    Address, ButtonPress, EventId, Inbound, IncomingMessage, IncomingReaction, MessageEdit, SenderId,
+};
 use adjutant_l10n as l10n;
 use adjutant_store::access::{self, code_in};
 use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, InboxRow, NewRow, Typed, UnheardNote};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::QuestionRow;
-use adjutant_store::{Batch, StoreError, outbox};
+use adjutant_store::{Batch, StoreError, outbox, turns};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
-use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionState, Taint};
+use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionKind, QuestionState, Taint};
 
 use super::attached;
 use crate::conversation::access::Access;
@@ -304,6 +306,28 @@ impl Intake {
             }
         };
         Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
+    }
+
+    /// The press that a reaction stands for: where that is configured, 👍 is the yes to the only question of a message, of the
+    /// person who was asked. 👎 or ❌ under an answer is kept with its turn.
+    pub async fn press_of(&self, reaction: IncomingReaction) -> Result<Option<ButtonPress>, StoreError> {
+        let IncomingReaction { event, address, sender, receipt, is_up } = reaction;
+        let (store, settings) = (&self.conversations.store, self.conversations.settings.current());
+        let found = outbox::by_receipt(store, (&address.channel, &address.place), &receipt).await?;
+        let person = people::person_of(store, &address.channel, &sender.0).await?;
+        let (Some(sent), Some(person)) = (found, person) else { return Ok(None) };
+        match (&adjutant_store::questions::of_message(store, &sent.id).await?[..], &sent.turn_id) {
+            ([question], _) if is_up => {
+                let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+                let is_theirs = question.person_id == person.id && question.is_open();
+                let address = Address { place: sent.place, ..address };
+                let (direct, button) = (!sent.shared, format!("{}:approve", question.id));
+                let press = ButtonPress { event, address, sender, sender_name: person.name, direct, button };
+                Ok(Some(press).filter(|_| settings.approval.reactions && is_approval && is_theirs))
+            }
+            ([], Some(turn)) if !is_up => turns::set_disliked(store, turn, &person.id).await.map(|()| None),
+            _ => Ok(None),
+        }
     }
 
     /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and

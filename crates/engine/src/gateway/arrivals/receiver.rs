@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, Connection, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome,
-    MessageEdit, WebhookRequest, WebhookResponse,
+    Address, ChannelIntake, Connection, ConnectionEvent, EventId, Inbound, IncomingReaction, IntakeError,
+    IntakeOutcome, MessageEdit, WebhookRequest, WebhookResponse,
 };
 use adjutant_l10n as l10n;
 use adjutant_store::leases::{self, Lease};
@@ -180,6 +180,17 @@ impl ChannelIntake for ChannelReceiver {
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.attempt(&edited.event, (), self.intake.edit(&self.channel, &edited)).await
+    }
+
+    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
+        let event = reaction.event.clone();
+        let work = async {
+            match self.intake.press_of(reaction).await? {
+                Some(press) => self.try_take(Inbound::ButtonPress(press)).await.map(drop),
+                None => Ok(()),
+            }
+        };
+        self.attempt(&event, (), work).await
     }
 
     async fn failed(&self, event: EventId) -> Result<(), IntakeError> {

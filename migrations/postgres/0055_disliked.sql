@@ -1,0 +1,2 @@
+-- When the person put 👎 or ❌ under the turn's answer.
+ALTER TABLE turns ADD COLUMN disliked_at BIGINT;
