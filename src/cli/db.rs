@@ -317,7 +317,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           49 applied, latest 55 (disliked)
+        migrations           50 applied, latest 56 (unread)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -361,7 +361,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 49 applied, latest 55 (disliked)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 50 applied, latest 56 (unread)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -379,6 +379,7 @@ mod tests {
         insta::assert_snapshot!(output(&app, DbCommand::RollbackPlan).await.0, @"
         The newest migrations of FOLDER/adjutant.db:
 
+          56  unread            only adds; what an older version reads stays as it was
           55  disliked          only adds; what an older version reads stays as it was
           54  opened by         only adds; what an older version reads stays as it was
           53  passkeys          only adds; what an older version reads stays as it was

@@ -26,7 +26,7 @@ use super::{CliError, next};
 use crate::service;
 
 /// The checks and the codes of their problems, for docs/troubleshooting.md. A code never changes its meaning.
-const CODES: [(&str, &str); 24] = [
+const CODES: [(&str, &str); 25] = [
     ("configuration", "A01"),
     ("secrets", "A02"),
     ("data", "A03"),
@@ -51,6 +51,7 @@ const CODES: [(&str, &str); 24] = [
     ("serve", "A22"),
     ("notes", "A23"),
     ("web", "A24"),
+    ("watching", "A25"),
 ];
 
 /// A finding and the name of its check.
@@ -135,6 +136,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config).await);
     checks.add_all("sandbox", sandbox::programs(config));
+    checks.add_all("watching", parts::folders(config));
     parts::logins(config, store.as_ref().ok(), checks).await;
     if let Ok(store) = store {
         store.close().await;

@@ -64,6 +64,17 @@ fn each_part_is_checked_on_its_own() {
 }
 
 #[test]
+fn a_watched_folder_that_cannot_be_read_is_a_fault() {
+    let home = Home::with_config("[watching]\nfolders = [\".\", \"gone\"]\n");
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(has(&ended, "watching", "ok", "can be read"), "{ended:?}");
+    assert!(has(&ended, "watching", "fault", "/gone: No such file"), "{ended:?}");
+    std::fs::create_dir(home.path().join("gone")).unwrap();
+    assert_eq!(home.run(&["doctor"]).status, Some(0));
+}
+
+#[test]
 fn the_services_for_voice_are_tried() {
     let (speech, key) = (FakeSpeech::start(), "sk-secret");
     speech.speaks(&note(1, "Ready."));

@@ -100,6 +100,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     ff9b8ca11d09 migrations/postgres/0053_passkeys.sql
     91906cfc2f79 migrations/postgres/0054_opened_by.sql
     2f77f91bbbc2 migrations/postgres/0055_disliked.sql
+    c2c329e99faf migrations/postgres/0056_unread.sql
     ");
 }
 
@@ -155,6 +156,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     ff9b8ca11d09 migrations/sqlite/0053_passkeys.sql
     91906cfc2f79 migrations/sqlite/0054_opened_by.sql
     2f77f91bbbc2 migrations/sqlite/0055_disliked.sql
+    c2c329e99faf migrations/sqlite/0056_unread.sql
     ");
 }
 

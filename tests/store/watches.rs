@@ -62,6 +62,7 @@ pub(crate) fn watch(room: &Conversation, id: &str) -> WatchRow {
         secret: None,
         created_at: 1,
         version: 0,
+        unread_since: None,
     }
 }
 

@@ -1,6 +1,11 @@
 //! Watches on the page.
 
+use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_store::Batch;
+use serde_json::json;
+
 use crate::client::{Answer, Site};
+use crate::gateway::{eventually, wait_until};
 
 /// A mailbox that can't be reached.
 const MAIL: &str = "[mail]\nfrom = \"ada@example.test\"\n\
@@ -40,6 +45,45 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
     let second = key(&browser.get("/things"));
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &second)]).status, 303);
     assert!(browser.get("/things").body.contains("Nothing is watched."));
+    site.stop();
+}
+
+#[test]
+fn a_folder_of_the_server_is_watched_by_its_owner_alone_who_sees_that_it_cannot_be_read() {
+    let model = FakeModel::start(|request| {
+        let arguments = json!({"on": "file", "place": "scans"});
+        let watch = json!({"agent_id": "a", "mission": "look", "skills": ["watch.create"], "arguments": arguments, "as_answer": true});
+        let last = last_message(request);
+        let is_new = has_tool(request, "dispatch_agent") && last.contains("watch scans");
+        if is_new { Reply::call("dispatch_agent", &watch) } else { Reply::text(&last) }
+    });
+    let site = Site::start(&format!(
+        "[assistant]\nowner = [\"telegram:1000\"]\n[watching]\nfolders = [\"scans\"]\n\
+         [model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n",
+        model.base_url()
+    ));
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let watches = || site.home.count("SELECT count(*) FROM watches");
+    site.telegram.say(eve, eve, "watch scans");
+    let refused =
+        || site.telegram.seen(eve).iter().any(|seen| seen.text.contains("only owners can watch one"));
+    wait_until("she is refused", refused);
+    assert_eq!(watches(), 0);
+    site.telegram.say(ada, ada, "watch scans");
+    let asked = eventually("the question", || {
+        site.telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty())
+    });
+    assert!(asked.text.contains("/scans"), "{}", asked.text);
+    site.telegram.press(ada, ada, asked.id, "Approve").unwrap();
+    wait_until("it is watched", || watches() == 1);
+    let mut browser = site.browser(ada);
+    assert!(!browser.get("/things").body.contains("be read since"));
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run("UPDATE watches SET unread_since = 1", []);
+        store.write(batch).await.unwrap();
+    });
+    assert!(browser.get("/things").body.contains("be read since Thu 1 Jan 1970"));
     site.stop();
 }
 

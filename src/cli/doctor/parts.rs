@@ -103,6 +103,15 @@ pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
     Some(if is_late { Finding::warning(reason, fix) } else { Finding::ok(reason) })
 }
 
+/// Looks into the folders that are watched.
+pub(super) fn folders(config: &Config) -> impl Iterator<Item = Finding> {
+    let fix = "make it a folder that the service's user can read, or take it out of [watching] folders";
+    config.watched_folders.iter().map(move |folder| match std::fs::read_dir(folder) {
+        Ok(_) => Finding::ok(format!("{folder} can be read")),
+        Err(error) => Finding::error(format!("can't read {folder}: {error}"), fix),
+    })
+}
+
 /// Checks the skill and workflow files, and what skills need: programs, secrets, hosts.
 pub(super) async fn skills(config: &Config) -> Vec<Finding> {
     match service::load_skills(config) {

@@ -5,7 +5,7 @@ mod notes;
 
 use adjutant_files::FolderError;
 use adjutant_l10n::{page, page_tables};
-use adjutant_skills::builtin::watches::described;
+use adjutant_skills::builtin::watches::{described, unread};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{StoreError, access, check, dead, files, rules, schedules, tasks, usage};
 use adjutant_types::{FileId, FileProblem, PersonId, ScheduleState, TaskState, WatchState};
@@ -51,7 +51,8 @@ impl WebBackend {
             TableRow { cells, acts: acts.to_vec(), edit: None }
         };
         let watch = |watch: WatchRow| {
-            let cells = texts([described(&watch), watch.words.clone(), watch.state.to_string()]);
+            let state = unread(&watch, view.zone).unwrap_or_else(|| watch.state.to_string());
+            let cells = texts([described(&watch), watch.words.clone(), state]);
             let is_active = watch.state == WatchState::Active;
             let switch = if is_active { PageAction::PauseWatch } else { PageAction::ResumeWatch };
             let acts = [switch, PageAction::StopWatch].map(|act| (act, watch.id.to_string()));

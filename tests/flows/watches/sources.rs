@@ -202,6 +202,25 @@ async fn a_file_that_comes_into_a_folder_of_the_configuration_is_told_once() {
 }
 
 #[tokio::test]
+async fn a_folder_that_cannot_be_read_is_shown_as_such_until_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scans");
+    let app = configured(|config| config.watched_folders = vec![path.display().to_string()]).await;
+    app.says("ada", "show my tasks").await;
+    watch(&app, &place(&app, "home").await, WatchTrigger::File, &path.display().to_string()).await;
+    app.passes(Duration::from_mins(1)).await;
+    let since = app.says("ada", "/watches").await.text;
+    assert!(since.contains("\n  can't be read since "), "{since}");
+    app.passes(Duration::from_mins(5)).await;
+    assert_eq!(app.says("ada", "/watches").await.text, since, "since when it began");
+    fs::create_dir(&path).unwrap();
+    app.passes(Duration::from_mins(1)).await;
+    let listed = app.says("ada", "/watches").await.text;
+    assert!(listed.contains("scans") && !listed.contains("can't be read"), "{listed}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_room_is_told_of_to_those_who_write_there() {
     let app = configured(|_| {}).await;
     app.says("ada", "show my tasks").await;

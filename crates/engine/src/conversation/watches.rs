@@ -16,6 +16,7 @@ use adjutant_types::{
     AccountId, AccountService, ItemId, PersonId, WatchId, WatchSource, WatchState, WatchTrigger,
 };
 use chrono::Days;
+use chrono_tz::Tz;
 
 use super::Conversations;
 
@@ -60,7 +61,10 @@ impl Conversations {
             }
             ("", _) if here.shared => adjutant_l10n::commands::in_private("/watches"),
             ("", _) if all.is_empty() => words::none(),
-            ("", _) => return self.reply_with(row, listed(&all), batch).await,
+            ("", _) => {
+                let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);
+                return self.reply_with(row, listed(&all, zone), batch).await;
+            }
             _ => words::gone(),
         };
         match self.reply_with(row, Message { turn, text, ..Message::default() }, batch).await {
@@ -91,8 +95,8 @@ impl Conversations {
     }
 }
 
-fn listed(all: &[WatchRow]) -> Message {
-    let lines = (1..).zip(all).map(|(number, watch)| format!("{number}. {}", line(watch)));
+fn listed(all: &[WatchRow], zone: Tz) -> Message {
+    let lines = (1..).zip(all).map(|(number, watch)| format!("{number}. {}", line(watch, zone)));
     let buttons = (1_usize..).zip(all.iter().take(WITH_BUTTONS)).flat_map(|(number, watch)| {
         let first = match watch.state {
             WatchState::Active => button("pause", &watch.id, words::pause_number(number)),

@@ -161,6 +161,8 @@ line =
         [stopped] { $what } (stopped) [{ $id }]
        *[over] { $what } (over) [{ $id }]
     }
+# On a line under it, of one whose folder the server can't read. $since: a day and a time.
+unread = can't be read since { $since }
 # On a line under it, of one that does more than tell.
 then-words = then: “{ $words }”
 set-off =

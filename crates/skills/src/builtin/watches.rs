@@ -159,6 +159,7 @@ pub fn new_row(
         secret: None,
         created_at: now,
         version: 0,
+        unread_since: None,
     }
 }
 
@@ -212,10 +213,17 @@ pub fn described(row: &WatchRow) -> String {
     one_line(&parts.into_iter().flatten().fold(kind, |all, part| all + " " + &part), 1_000)
 }
 
+/// That what it reads can't be read, and since when.
+pub fn unread(row: &WatchRow, zone: Tz) -> Option<String> {
+    let since = utc(row.unread_since.filter(|_| row.state == WatchState::Active)?).with_timezone(&zone);
+    Some(words::unread(When::Time(since.naive_local()).spoken()))
+}
+
 /// A watch in a list, with what it does.
-pub fn line(row: &WatchRow) -> String {
-    let then = (!row.words.is_empty()).then(|| format!("  {}", words::then_words(one_line(&row.words, 200))));
-    under(words::line(row.state, described(row), &row.id), then)
+pub fn line(row: &WatchRow, zone: Tz) -> String {
+    let then = (!row.words.is_empty()).then(|| words::then_words(one_line(&row.words, 200)));
+    let more = unread(row, zone).into_iter().chain(then).map(|line| format!("  {line}"));
+    under(words::line(row.state, described(row), &row.id), more)
 }
 
 /// Something that was found, as results hold it. Its texts are from outside.
@@ -406,7 +414,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let all = watches::of_person(call.store(), &call.ctx.turn.person.id).await?;
-    let lines: Vec<String> = all.iter().map(|row| format!("- {}", line(row))).collect();
+    let lines: Vec<String> = all.iter().map(|row| format!("- {}", line(row, call.zone()))).collect();
     let summary = if all.is_empty() { words::none() } else { words::list(lines.join("\n")) };
     let items: Vec<Value> = all.iter().map(json_of).collect();
     Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))

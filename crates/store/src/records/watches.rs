@@ -56,6 +56,9 @@ pub struct WatchRow {
     pub created_at: i64,
     /// Grows with each change.
     pub version: i64,
+    /// Since when its folder can't be read.
+    #[serde(default)]
+    pub unread_since: Option<i64>,
 }
 
 impl WatchRow {
@@ -124,7 +127,7 @@ macro_rules! columns {
 
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT ", columns!(), " FROM watches ", $rest)
+        concat!("SELECT ", columns!(), ", unread_since FROM watches ", $rest)
     };
 }
 
@@ -176,6 +179,16 @@ pub fn change(batch: &mut Batch, old: &WatchRow, new: &WatchRow) {
     );
     batch.must(Stale::WatchChanged, SQL, values_of(&WatchRow { version: old.version, ..new.clone() }));
     forget_idle_sources(batch);
+}
+
+/// Records since when what active watches read can't be read; none: it can be.
+pub fn set_unread(batch: &mut Batch, source: &WatchSource, since: Option<i64>) {
+    const SET: &str = "UPDATE watches SET unread_since = $2 WHERE source = $1 AND state = 'active' AND unread_since IS NULL";
+    const CLEAR: &str = "UPDATE watches SET unread_since = NULL WHERE source = $1";
+    match since {
+        Some(since) => batch.run(SET, values! { text_of(source), since }),
+        None => batch.run(CLEAR, values! { text_of(source) }),
+    };
 }
 
 /// Deletes a watch, with the run that waits for its turn. What it has told stays, and so do its keys, for an undo.

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use adjutant_skills::accounts::is_at_home;
-use adjutant_store::StoreError;
 use adjutant_store::watches::{self, WatchRow};
+use adjutant_store::{Batch, StoreError};
 use adjutant_types::{ItemNoun, Mark};
 
 use super::{At, Finding, Watcher, item};
@@ -38,7 +38,13 @@ impl Watcher {
         }
         // A folder of another machine may hang.
         let read = tokio::time::timeout(LONGEST_READ, files_in(path)).await;
-        let files = match read.unwrap_or_else(|late| Err(late.into())) {
+        let files = read.unwrap_or_else(|late| Err(late.into()));
+        if watches.iter().any(|watch| watch.unread_since.is_some() != files.is_err()) {
+            let mut batch = Batch::new();
+            watches::set_unread(&mut batch, at.0, files.is_err().then_some(now));
+            store.write(batch).await?;
+        }
+        let files = match files {
             Ok(files) => files,
             Err(error) => {
                 tracing::warn!(folder = path, %error, "what is watched can't be read; retrying");
