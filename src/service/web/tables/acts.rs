@@ -41,6 +41,11 @@ pub(super) type Done = (&'static str, String, Option<Value>);
 /// One that leaves nothing.
 const DONE: Done = ("", String::new(), None);
 
+/// An act, its row, and the texts of its fields.
+type Ask<'a> = (PageAction, &'a str, &'a [&'a str]);
+/// None if the row is gone, isn't the person's, or a text is no good.
+type Acted = Result<Option<Done>, StoreError>;
+
 impl WebBackend {
     /// False if the row is gone, isn't the viewer's, or a text is no good.
     pub(in crate::service::web) async fn do_act(
@@ -51,20 +56,18 @@ impl WebBackend {
     ) -> Result<bool, StoreError> {
         use PageAction as Act;
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
-        let mut batch = Batch::new();
+        let (mut batch, asked) = (Batch::new(), (act, key, texts));
         let done = match act {
             Act::AddTask => add_task(store, person.clone(), key, &mut batch),
             Act::EditTask | Act::CompleteTask | Act::ReopenTask | Act::DeleteTask => {
-                self.change_task(&person, (act, key), texts, &mut batch).await?
+                self.change_task(&person, asked, &mut batch).await?
             }
             Act::PauseSchedule | Act::ResumeSchedule | Act::DeleteSchedule => {
-                self.change_schedule(&person, (act, key), &mut batch).await?
+                self.change_schedule(&person, asked, &mut batch).await?
             }
-            Act::EditMemory | Act::DeleteMemory => {
-                self.change_memory(&person, (act, key), texts, &mut batch).await?
-            }
+            Act::EditMemory | Act::DeleteMemory => self.change_memory(&person, asked, &mut batch).await?,
             Act::PauseWatch | Act::ResumeWatch | Act::StopWatch => {
-                self.change_watch(&person, (act, key), &mut batch).await?
+                self.change_watch(&person, asked, &mut batch).await?
             }
             Act::WatchMail => self.add_watch(&person, key, &mut batch).await?,
             Act::DeletePlan => {
@@ -114,13 +117,7 @@ impl WebBackend {
         Ok(())
     }
 
-    async fn change_task(
-        &self,
-        person: &PersonId,
-        (act, key): (PageAction, &str),
-        texts: &[&str],
-        batch: &mut Batch,
-    ) -> Result<Option<Done>, StoreError> {
+    async fn change_task(&self, person: &PersonId, (act, key, texts): Ask<'_>, batch: &mut Batch) -> Acted {
         let store = &self.store;
         let Some(task) = tasks::by_id(store, person, &key.into()).await? else { return Ok(None) };
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
@@ -157,12 +154,7 @@ impl WebBackend {
         Ok(Some((skill, receipt, left(&steps))))
     }
 
-    async fn change_schedule(
-        &self,
-        person: &PersonId,
-        (act, key): (PageAction, &str),
-        batch: &mut Batch,
-    ) -> Result<Option<Done>, StoreError> {
+    async fn change_schedule(&self, person: &PersonId, (act, key, _): Ask<'_>, batch: &mut Batch) -> Acted {
         let own = schedules::of_person(&self.store, person).await?;
         let Some(row) = own.into_iter().find(|row| row.id.as_str() == key) else { return Ok(None) };
         let title = one_line(&row.text, SHOWN);
@@ -185,13 +177,7 @@ impl WebBackend {
         Ok(Some((skill, receipt, left(&[Step::Schedule { before: Some(row), after }]))))
     }
 
-    async fn change_memory(
-        &self,
-        person: &PersonId,
-        (act, key): (PageAction, &str),
-        texts: &[&str],
-        batch: &mut Batch,
-    ) -> Result<Option<Done>, StoreError> {
+    async fn change_memory(&self, person: &PersonId, (act, key, texts): Ask<'_>, batch: &mut Batch) -> Acted {
         let store = &self.store;
         let Some(memory) = memories::by_id(store, person, &key.into()).await? else { return Ok(None) };
         if act == PageAction::EditMemory {
@@ -211,12 +197,7 @@ impl WebBackend {
         Ok(Some(DONE))
     }
 
-    async fn change_watch(
-        &self,
-        person: &PersonId,
-        (act, key): (PageAction, &str),
-        batch: &mut Batch,
-    ) -> Result<Option<Done>, StoreError> {
+    async fn change_watch(&self, person: &PersonId, (act, key, _): Ask<'_>, batch: &mut Batch) -> Acted {
         let watch = watches::by_id(&self.store, &key.into()).await?;
         let Some(watch) = watch.filter(|watch| watch.person_id == *person) else { return Ok(None) };
         let state = match act {
@@ -229,12 +210,7 @@ impl WebBackend {
     }
 
     /// Adds a watch that tells of email. The form's own button is the yes.
-    async fn add_watch(
-        &self,
-        person: &PersonId,
-        from: &str,
-        batch: &mut Batch,
-    ) -> Result<Option<Done>, StoreError> {
+    async fn add_watch(&self, person: &PersonId, from: &str, batch: &mut Batch) -> Acted {
         let (store, from) = (&self.store, line(from, FROM));
         let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
