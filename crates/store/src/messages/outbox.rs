@@ -382,24 +382,13 @@ pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>, Sto
     Ok(arrived.chain(ours.into_iter().map(|(chat, receipt)| format!("{chat}:{receipt}"))).collect())
 }
 
-/// A message of ours that was sent, and its conversation.
-#[derive(Debug, FromRow)]
-pub struct SentRow {
-    pub id: OutboxId,
-    pub turn_id: Option<TurnId>,
-    pub place: String,
-    #[sqlx(try_from = "Flag")]
-    pub shared: bool,
-}
-
-/// The message with this receipt in a place or in one of its threads.
+/// The message with this receipt in a place or in one of its threads, and its turn.
 pub async fn by_receipt(
     store: &Store,
     (channel, place): (&str, &str),
     receipt: &str,
-) -> Result<Option<SentRow>, StoreError> {
-    const SQL: &str = "SELECT o.id, o.turn_id, c.place, c.shared FROM conversations c \
-                       JOIN outbox o ON o.conversation_id = c.id AND o.receipt = $3 \
+) -> Result<Option<(OutboxId, Option<TurnId>)>, StoreError> {
+    const SQL: &str = "SELECT o.id, o.turn_id FROM conversations c JOIN outbox o ON o.conversation_id = c.id AND o.receipt = $3 \
                        WHERE c.channel = $1 AND (c.place = $2 OR c.place LIKE $2 || '/%') ORDER BY o.seq DESC LIMIT 1";
     store.first(SQL, &[channel.into(), place.into(), receipt.into()]).await
 }

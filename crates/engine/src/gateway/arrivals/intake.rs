@@ -315,17 +315,18 @@ impl Intake {
         let (store, settings) = (&self.conversations.store, self.conversations.settings.current());
         let found = outbox::by_receipt(store, (&address.channel, &address.place), &receipt).await?;
         let person = people::person_of(store, &address.channel, &sender.0).await?;
-        let (Some(sent), Some(person)) = (found, person) else { return Ok(None) };
-        match (&adjutant_store::questions::of_message(store, &sent.id).await?[..], &sent.turn_id) {
+        let (Some((message, turn)), Some(person)) = (found, person) else { return Ok(None) };
+        match (&adjutant_store::questions::of_message(store, &message).await?[..], turn) {
             ([question], _) if is_up => {
                 let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
                 let is_theirs = question.person_id == person.id && question.is_open();
-                let address = Address { place: sent.place, ..address };
-                let (direct, button) = (!sent.shared, format!("{}:approve", question.id));
+                let here = people::conversation_by_id(store, &question.conversation_id).await?;
+                let address = Address { place: here.place, ..address };
+                let (direct, button) = (!here.shared, format!("{}:approve", question.id));
                 let press = ButtonPress { event, address, sender, sender_name: person.name, direct, button };
                 Ok(Some(press).filter(|_| settings.approval.reactions && is_approval && is_theirs))
             }
-            ([], Some(turn)) if !is_up => turns::set_disliked(store, turn, &person.id).await.map(|()| None),
+            ([], Some(turn)) if !is_up => turns::set_disliked(store, &turn, &person.id).await.map(|()| None),
             _ => Ok(None),
         }
     }

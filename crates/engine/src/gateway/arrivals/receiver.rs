@@ -185,10 +185,8 @@ impl ChannelIntake for ChannelReceiver {
     async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
         let event = reaction.event.clone();
         let work = async {
-            match self.intake.press_of(reaction).await? {
-                Some(press) => self.try_take(Inbound::ButtonPress(press)).await.map(drop),
-                None => Ok(()),
-            }
+            let Some(press) = self.intake.press_of(reaction).await? else { return Ok(()) };
+            self.try_take(Inbound::ButtonPress(press)).await.map(drop)
         };
         self.attempt(&event, (), work).await
     }
