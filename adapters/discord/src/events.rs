@@ -242,8 +242,8 @@ impl Discord {
         }
         if name == "MESSAGE_REACTION_ADD" {
             let bot = BotIdentity { channel: &self.channel, me, role: None };
-            let received = read(frame).map_or(Received::Ignored, |added| receive::reaction(added, bot));
-            return self.journal(received, intake).await;
+            let added: Value = read(frame).unwrap_or_default();
+            return self.journal(receive::reaction(&added, bot), intake).await;
         }
         let Some(update) = read::<MessageUpdate>(frame) else {
             return intake.report(ConnectionEvent::Ignored);

@@ -243,24 +243,17 @@ pub(crate) struct MessageUpdate {
     mentions: Vec<Account>,
 }
 
-/// A reaction. Source: <https://discord.com/developers/docs/events/gateway-events#message-reaction-add>
-#[derive(Debug, Deserialize)]
-pub(crate) struct ReactionAdded {
-    user_id: UserId,
-    channel_id: ChannelId,
-    message_id: MessageId,
-    #[serde(default)]
-    emoji: Value,
-}
-
 /// Reads a reaction. An emoji of a guild has an id, and means what the guild likes.
-pub(crate) fn reaction(added: ReactionAdded, bot: BotIdentity<'_>) -> Received {
-    if added.user_id == bot.me {
+/// Source: <https://discord.com/developers/docs/events/gateway-events#message-reaction-add>
+pub(crate) fn reaction(added: &Value, bot: BotIdentity<'_>) -> Received {
+    let text = |key: &str| added[key].as_str().unwrap_or_default().to_owned();
+    if text("user_id") == bot.me.to_string() {
         return Received::Own;
     }
-    let emoji = added.emoji["name"].as_str().filter(|_| added.emoji["id"].is_null()).unwrap_or_default();
-    let (sender, receipt) = (added.user_id.to_string(), added.message_id.to_string());
-    let reaction = IncomingReaction::of(emoji, bot.address(added.channel_id), sender, receipt);
+    let emoji = &added["emoji"];
+    let emoji = emoji["name"].as_str().filter(|_| emoji["id"].is_null()).unwrap_or_default();
+    let address = Address { channel: bot.channel.to_owned(), place: text("channel_id") };
+    let reaction = IncomingReaction::of(emoji, address, text("user_id"), text("message_id"));
     reaction.map_or(Received::Ignored, Received::Reaction)
 }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound, IncomingReaction,
-    IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, EventId, Inbound,
+    IncomingReaction, IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};

@@ -130,7 +130,8 @@ impl Slack {
         match kind {
             "events_api" => {
                 let message = MessageEvent::deserialize(payload.get_mut("event")?.take()).ok()?;
-                let channel = message.channel.clone().or_else(|| message.item.as_ref()?.channel.clone())?;
+                let of_item = || message.item["channel"].as_str().map(str::to_owned);
+                let channel = message.channel.clone().or_else(of_item)?;
                 Some(Arrived::Message(channel, Box::new(message)))
             }
             "interactive" => {

@@ -58,8 +58,8 @@ pub(crate) struct MessageEvent {
     files: Value,
     attachments: Value,
     /// The emoji's name, and the message that it is put under.
-    reaction: Option<String>,
-    pub(crate) item: Option<Box<MessageEvent>>,
+    reaction: Value,
+    pub(crate) item: Value,
     message: Option<Box<MessageEvent>>,
     previous_message: Option<Box<MessageEvent>>,
 }
@@ -124,8 +124,8 @@ impl MessageEvent {
         if user == bot.me {
             return Received::Own;
         }
-        if let (Some(emoji), Some(item)) = (&self.reaction, &self.item) {
-            let reaction = IncomingReaction::of(emoji, bot.address(&place), user.clone(), item.ts.clone());
+        if let (Some(emoji), Some(ts)) = (self.reaction.as_str(), self.item["ts"].as_str()) {
+            let reaction = IncomingReaction::of(emoji, bot.address(&place), user.clone(), ts.to_owned());
             return reaction.map_or(Received::Ignored, Received::Reaction);
         }
         let is_message = matches!(self.kind.as_str(), "message" | "app_mention");
