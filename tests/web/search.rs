@@ -82,6 +82,9 @@ fn an_owner_changes_a_note_that_nobody_else_sees() {
     assert_eq!(owner.submit("/note", &fields).status, 303);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "the ends of its lines stay");
     assert_eq!(owner.submit("/note", &fields).status, 409, "somebody has changed it");
+    site.telegram.say(1000, 1000, "/undo");
+    let before = "# Visit\r\n\r\n<b>On</b> Thursday\r\n";
+    wait_until("it is undone", || std::fs::read_to_string(&file).unwrap() == before);
     std::fs::write(&file, "turned \u{202e}around").unwrap();
     let version = owner.get(&path).field("version");
     assert_eq!(owner.submit("/note", &[name, ("version", &version), ("text", "x")]).status, 409);
