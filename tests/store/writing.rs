@@ -1,10 +1,13 @@
 //! Batches and the group commit.
 
 use adjutant_fakes::postgres::counted;
+use adjutant_fakes::wire::Wire;
 use adjutant_store::Stale;
 use adjutant_store::{Batch, Store, StoreError, Value};
+use adjutant_types::clock::FixedClock;
+use futures::future::join_all;
 
-use crate::world::{World, on_postgres, refused, stale};
+use crate::world::{World, on_postgres, postgres_url, refused, stale};
 
 on_both!(
     every_kind_of_value_is_read_back,
@@ -27,6 +30,31 @@ fn a_read_of_a_server_is_one_round_trip() {
 #[test]
 fn a_server_that_dropped_all_connections_is_used_again() {
     on_postgres(dropped_by_the_server);
+}
+
+#[test]
+fn a_group_that_was_committed_but_whose_reply_is_lost_is_not_committed_again() {
+    let Some(url) = postgres_url() else { return };
+    let wire = Wire::to(&url).unwrap();
+    // On one thread, all batches wait before a writer looks: they are one group.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(wire.url(), FixedClock::at("2026-01-05T10:00:00Z")).await.unwrap();
+        store.write(person("a")).await.unwrap();
+        wire.lose_reply_to("created_at + 1");
+        let add = |_| {
+            let mut batch = Batch::new();
+            batch.run("UPDATE people SET created_at = created_at + 1 WHERE id = 'a'", []);
+            store.write(batch)
+        };
+        for outcome in join_all((0..20).map(add)).await {
+            assert!(matches!(outcome, Err(StoreError::Unknown(_))), "{outcome:?}");
+        }
+        assert_eq!(store.count("SELECT created_at FROM people", &[]).await.unwrap(), 20);
+        add(20).await.unwrap();
+        assert_eq!(store.count("SELECT created_at FROM people", &[]).await.unwrap(), 21);
+        store.close().await;
+    });
 }
 
 fn person(id: &str) -> Batch {

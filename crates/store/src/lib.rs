@@ -66,28 +66,17 @@ pub enum StoreError {
         "the store at {url} is behind a pooler in transaction mode, where locks of a session don't last. Set pool_mode = \
          session there, or connect to the server directly"
     )]
-    Pooled {
-        /// The store's location, without its password.
-        url: String,
-    },
+    Pooled { url: String },
     #[error(
         "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
     )]
-    Open {
-        /// The store's location, without its password.
-        url: String,
-        /// The error of the database or the system.
-        reason: String,
-    },
+    Open { url: String, reason: String },
     #[error("the store can't be copied to {to}: {reason}")]
-    Backup {
-        /// The location of the copy.
-        to: String,
-        /// The error of the database or the system.
-        reason: String,
-    },
+    Backup { to: String, reason: String },
     #[error("the store failed: {0}")]
     Database(#[from] sqlx::Error),
+    #[error("the store may have made a write whose reply was lost: {0}")]
+    Unknown(String),
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
     /// The store was closed while a write waited.

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// How often a way that hangs is looked at.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+/// How a server ends its reply: it is ready for the next request, and in no transaction.
+const READY: &[u8] = b"Z\0\0\0\x05I";
 
 /// A way to a server.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ struct State {
     hangs: AtomicBool,
     /// How long what a client sends takes, in microseconds.
     delay: AtomicU64,
+    /// See [`Wire::lose_reply_to`].
+    losing: Mutex<Option<&'static str>>,
     open: Mutex<Vec<(TcpStream, UnixStream)>>,
 }
 
@@ -68,6 +72,11 @@ impl Wire {
         self.state.hangs.store(true, Ordering::SeqCst);
     }
 
+    /// Lets the next request that contains these words be carried out, and breaks its connection instead of its reply.
+    pub fn lose_reply_to(&self, words: &'static str) {
+        *self.state.losing.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+
     /// Makes each round trip longer by this, as a network does.
     pub fn slow_down(&self, delay: Duration) {
         let delay = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
@@ -91,12 +100,14 @@ fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Resul
     state.open.lock().unwrap_or_else(PoisonError::into_inner).push(both);
     let (reading, writing) = (client.try_clone()?, server.try_clone()?);
     let (there, back) = (state.clone(), state.clone());
+    let losing = Arc::new(AtomicBool::new(false));
+    let loses = losing.clone();
     std::thread::spawn(move || {
-        copy(reading, DelayedWriter { to: &writing, state: &there }, &there);
+        copy(reading, DelayedWriter { to: &writing, state: &there, loses: &loses }, &there);
         let _ = writing.shutdown(Shutdown::Both);
     });
     std::thread::spawn(move || {
-        copy(server, &client, &back);
+        copy(server, ReplyWriter { to: &client, loses: &losing }, &back);
         let _ = client.shutdown(Shutdown::Both);
     });
     Ok(())
@@ -106,12 +117,37 @@ fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Resul
 struct DelayedWriter<'a> {
     to: &'a UnixStream,
     state: &'a State,
+    loses: &'a AtomicBool,
 }
 
 impl Write for DelayedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         std::thread::sleep(Duration::from_micros(self.state.delay.load(Ordering::SeqCst)));
+        let has = |words: &mut &str| bytes.windows(words.len()).any(|part| part == words.as_bytes());
+        if self.state.losing.lock().unwrap_or_else(PoisonError::into_inner).take_if(has).is_some() {
+            self.loses.store(true, Ordering::SeqCst);
+        }
         self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// What the server replies, unless it is lost: then an error once the server is ready, so that everything is done.
+struct ReplyWriter<'a> {
+    to: &'a TcpStream,
+    loses: &'a AtomicBool,
+}
+
+impl Write for ReplyWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.loses.load(Ordering::SeqCst) {
+            true if bytes.ends_with(READY) => Err(io::ErrorKind::ConnectionReset.into()),
+            true => Ok(bytes.len()),
+            false => self.to.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

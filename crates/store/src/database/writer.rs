@@ -5,8 +5,9 @@
 //!
 //! Each writer takes all waiting batches, runs them in one transaction, and replies after the commit. When one of
 //! them fails, the transaction is rolled back and each runs again alone: batches are data, so this is safe, and
-//! failures are rare. Waiting batches run in the order of their arrival; a caller who needs an order awaits the first
-//! write before the second.
+//! failures are rare. When the database's reply is lost, the transaction may be committed, and what adds to a number
+//! would add twice: none runs again, and its caller reads what is so, as after a crash. Waiting batches run in the order
+//! of their arrival; a caller who needs an order awaits the first write before the second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,17 +77,23 @@ async fn run(connections: Arc<Connections>, backend: Backend, receiver: Arc<Mute
             return;
         }
         let (batches, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
-        if batches.len() > 1
-            && let Ok(values) = commit(&connections, &backend, &batches).await
-        {
-            for (reply, values) in replies.into_iter().zip(values) {
-                // The caller may be gone; the write is durable anyway.
-                let _ = reply.send(Ok(values));
+        let done =
+            if batches.len() > 1 { Some(commit(&connections, &backend, &batches).await) } else { None };
+        match done {
+            // None yet, or undone.
+            None | Some(Err(StoreError::Stale(_) | StoreError::Database(sqlx::Error::Database(_)))) => {
+                for (batch, reply) in batches.iter().zip(replies) {
+                    // The caller may be gone; the write is durable anyway.
+                    let _ = reply.send(commit_alone(&connections, &backend, batch).await);
+                }
             }
-            continue;
-        }
-        for (batch, reply) in batches.iter().zip(replies) {
-            let _ = reply.send(commit_alone(&connections, &backend, batch).await);
+            Some(Ok(values)) => {
+                replies.into_iter().zip(values).for_each(|(reply, values)| drop(reply.send(Ok(values))));
+            }
+            Some(Err(error)) => {
+                let lost = || Err(StoreError::Unknown(error.to_string()));
+                replies.into_iter().for_each(|reply| drop(reply.send(lost())));
+            }
         }
     }
 }
