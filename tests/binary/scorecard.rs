@@ -47,3 +47,23 @@ fn two_instances_on_one_server_answer_once() {
         run(PLATFORMS[0], Some(server.database().unwrap()), 2);
     }
 }
+
+#[test]
+fn a_server_that_fails_over_in_the_middle_of_commits_loses_nothing() {
+    for round in 0..2 {
+        let Some(server) = postgres::with_standby().unwrap() else { return };
+        let (_, seed) = fate(KILLS);
+        let run = Run {
+            platform: PLATFORMS[0],
+            database: Some(server.database().unwrap()),
+            // Each has a way of its own to the database.
+            instances: 3,
+            kills: 0,
+            streams: false,
+            seed: seed + round,
+        };
+        let score = chaos::run_and_fail_over(run, server);
+        println!("{}\n{}", Score::HEAD, score.row());
+        assert!(score.is_clean(), "{}\n{}", score.problems(), score.log);
+    }
+}

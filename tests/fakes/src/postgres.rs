@@ -12,7 +12,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -20,20 +20,43 @@ use std::sync::{Arc, OnceLock};
 pub const NO_SKIP: &str = "ADJUTANT_TEST_NO_SKIP";
 
 const KEEPER: &str = r#"
-bin=$1 folder=$2
+bin=$1 folder=$2 standby=$3
+start() {
+    "$bin/pg_ctl" -D "$1" -w -t 60 -l "$folder/log" -o "-c listen_addresses= -c port=5432 \
+       -c unix_socket_directories='$2' -c fsync=off -c full_page_writes=off -c autovacuum=off \
+       -c shared_buffers=32MB -c max_connections=500 -c deadlock_timeout=50ms $3" start >>"$folder/log" 2>&1
+}
+follow() {
+    mkdir "$standby" &&
+        "$bin/pg_basebackup" -h "$folder" -p 5432 -U postgres -D "$standby/data" -R --no-sync -c fast >>"$folder/log" 2>&1 &&
+        start "$standby/data" "$standby"
+}
 if "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$folder/log" 2>&1 &&
-   "$bin/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/log" -o "-c listen_addresses= -c port=5432 \
-       -c unix_socket_directories='$folder' -c fsync=off -c full_page_writes=off -c autovacuum=off \
-       -c shared_buffers=32MB -c max_connections=500 -c deadlock_timeout=50ms" start >>"$folder/log" 2>&1
+   start "$folder/data" "$folder" "${standby:+-c synchronous_standby_names='*'}" &&
+   { [ -z "$standby" ] || follow; }
 then
     echo ready
-    read -r _
-    "$bin/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null 2>&1
+    if read -r _; then
+        pid=$(head -n 1 "$folder/data/postmaster.pid")
+        kill -9 "$pid" $(cat "/proc/$pid/task/$pid/children")
+        if "$bin/pg_ctl" -D "$standby/data" -w promote >>"$folder/log" 2>&1; then
+            echo ready
+            read -r _
+        else
+            cat "$folder/log"
+        fi
+    fi
+    for data in "$folder/data" ${standby:+"$standby/data"}; do
+        "$bin/pg_ctl" -D "$data" -m immediate stop >/dev/null 2>&1
+    done
 else
     cat "$folder/log"
 fi
 rm -rf "$folder"
 "#;
+
+/// The standby's folder in that of its server.
+const STANDBY: &str = "standby";
 
 /// A running server, stopped with our process.
 #[derive(Debug)]
@@ -43,6 +66,7 @@ pub struct Server {
     databases: AtomicU32,
     /// Its standard input is what keeps the server running.
     keeper: Child,
+    said: BufReader<ChildStdout>,
 }
 
 /// The one server of this process, started when it is first asked for. None when the machine has no
@@ -52,28 +76,46 @@ pub struct Server {
 /// When the server can't be started, or there is none and [`NO_SKIP`] forbids to go on without.
 pub fn shared() -> Result<Option<&'static Server>, String> {
     static SHARED: OnceLock<Result<Option<Server>, String>> = OnceLock::new();
-    let server = SHARED.get_or_init(|| {
-        if let Some(binaries) = binaries() {
-            return Server::start(&binaries).map(Some).map_err(|error| format!("PostgreSQL: {error}"));
-        }
-        let skipped = "the tests on PostgreSQL: needs the Debian package postgresql";
-        if std::env::var_os(NO_SKIP).is_some_and(|value| value == *"1") {
-            return Err(format!("{NO_SKIP} is set, but this machine can't run {skipped}"));
-        }
-        let _ = writeln!(io::stderr(), "SKIPPED: {skipped}");
-        Ok(None)
-    });
-    server.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    SHARED.get_or_init(|| start(false)).as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+/// A server of one's own with a standby: a commit is acknowledged once it is there, too. None as of [`shared`].
+///
+/// # Errors
+/// As of [`shared`].
+pub fn with_standby() -> Result<Option<Server>, String> {
+    start(true)
+}
+
+fn start(has_standby: bool) -> Result<Option<Server>, String> {
+    if let Some(binaries) = binaries() {
+        let server = Server::start(&binaries, has_standby);
+        return server.map(Some).map_err(|error| format!("PostgreSQL: {error}"));
+    }
+    let skipped = "the tests on PostgreSQL: needs the Debian package postgresql";
+    if std::env::var_os(NO_SKIP).is_some_and(|value| value == *"1") {
+        return Err(format!("{NO_SKIP} is set, but this machine can't run {skipped}"));
+    }
+    let _ = writeln!(io::stderr(), "SKIPPED: {skipped}");
+    Ok(None)
+}
+
+/// The URL of a database at the standby that has taken the server's place.
+pub fn at_standby(url: &str) -> String {
+    format!("{url}/{STANDBY}")
 }
 
 impl Server {
-    fn start(binaries: &Path) -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("adjutant-postgres-{}", std::process::id()));
+    fn start(binaries: &Path, has_standby: bool) -> io::Result<Self> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::SeqCst);
+        let folder = std::env::temp_dir().join(format!("adjutant-postgres-{}-{number}", std::process::id()));
         let psql = find(&["psql"]).ok_or_else(|| io::Error::other("psql is missing"))?.join("psql");
         std::fs::create_dir(&folder)?;
         let mut keeper = Command::new("sh");
         keeper.args([OsStr::new("-c"), OsStr::new(KEEPER), OsStr::new("keeper")]);
-        keeper.args([binaries, &folder]).current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("PGDATA");
+        keeper.args([binaries, &folder]).args(has_standby.then(|| folder.join(STANDBY)));
+        keeper.current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("PGDATA");
         // Ctrl-C stops the tests, and the end of the tests stops the server.
         keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         if let Some((user, group)) = servant() {
@@ -81,17 +123,30 @@ impl Server {
             keeper.uid(user).gid(group);
         }
         let mut keeper = keeper.spawn()?;
+        let said = keeper.stdout.take().map(BufReader::new).ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut server = Self { folder, psql, databases: AtomicU32::new(0), keeper, said };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    fn wait_until_ready(&mut self) -> io::Result<()> {
         let mut said = String::new();
-        if let Some(stdout) = keeper.stdout.take() {
-            let mut stdout = BufReader::new(stdout);
-            stdout.read_line(&mut said)?;
-            if said != "ready\n" {
-                stdout.read_to_string(&mut said)?;
-                keeper.wait()?;
-                return Err(io::Error::other(format!("the server did not start: {said}")));
-            }
+        self.said.read_line(&mut said)?;
+        if said == "ready\n" {
+            return Ok(());
         }
-        Ok(Self { folder, psql, databases: AtomicU32::new(0), keeper })
+        self.said.read_to_string(&mut said)?;
+        Err(io::Error::other(format!("the server did not start: {said}")))
+    }
+
+    /// Kills it (`kill -9`), and lets its standby take its place: see [`at_standby`].
+    ///
+    /// # Errors
+    /// When there is no standby, or it can't.
+    pub fn fail_over(&mut self) -> io::Result<()> {
+        let keeper = self.keeper.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        keeper.write_all(b"fail over\n")?;
+        self.wait_until_ready()
     }
 
     /// A fresh, empty database: its URL.

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often a way that hangs is looked at.
@@ -14,7 +14,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 const READY: &[u8] = b"Z\0\0\0\x05I";
 
 /// A way to a server.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Wire {
     url: String,
     state: Arc<State>,
@@ -22,6 +22,8 @@ pub struct Wire {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Where the server listens.
+    socket: Mutex<PathBuf>,
     is_cut: AtomicBool,
     hangs: AtomicBool,
     /// How long what a client sends takes, in microseconds.
@@ -37,17 +39,16 @@ impl Wire {
     /// # Errors
     /// When there is no free port.
     pub fn to(url: &str) -> io::Result<Self> {
-        let (rest, folder) = url.split_once("?host=").unwrap_or((url, ""));
-        let database = rest.rsplit('/').next().unwrap_or_default();
-        let socket = Path::new(folder).join(".s.PGSQL.5432");
+        let server = url.split('?').next().unwrap_or_default();
+        let database = server.rsplit('/').next().unwrap_or_default();
+        let state = Arc::new(State { socket: Mutex::new(socket(url)), ..State::default() });
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("postgres://postgres@{}/{database}", listener.local_addr()?);
-        let state = Arc::new(State::default());
         let accepting = state.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 // A client sees a connection that can't be made as a closed one.
-                let _ = connect(client, &socket, &accepting);
+                let _ = connect(client, &accepting);
             }
         });
         Ok(Self { url, state })
@@ -61,10 +62,13 @@ impl Wire {
     /// Breaks all connections, and lets none be made. Both ends see it.
     pub fn cut(&self) {
         self.state.is_cut.store(true, Ordering::SeqCst);
-        for (client, server) in self.state.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _ = client.shutdown(Shutdown::Both);
-            let _ = server.shutdown(Shutdown::Both);
-        }
+        self.state.break_all();
+    }
+
+    /// Leads to the database at this URL from now on. Connections to the other one break.
+    pub fn lead_to(&self, url: &str) {
+        *lock(&self.state.socket) = socket(url);
+        self.state.break_all();
     }
 
     /// Lets nothing through any more, while neither end sees why.
@@ -74,7 +78,7 @@ impl Wire {
 
     /// Lets the next request that contains these words be carried out, and breaks its connection instead of its reply.
     pub fn lose_reply_to(&self, words: &'static str) {
-        *self.state.losing.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+        *lock(&self.state.losing) = Some(words);
     }
 
     /// Makes each round trip longer by this, as a network does.
@@ -90,14 +94,32 @@ impl Wire {
     }
 }
 
-fn connect(client: TcpStream, socket: &PathBuf, state: &Arc<State>) -> io::Result<()> {
+impl State {
+    fn break_all(&self) {
+        for (client, server) in lock(&self.open).drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// The socket of the throw-away server that a URL names.
+fn socket(url: &str) -> PathBuf {
+    let folder = url.split_once("?host=").map_or("", |(_, folder)| folder);
+    Path::new(folder).join(".s.PGSQL.5432")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn connect(client: TcpStream, state: &Arc<State>) -> io::Result<()> {
     if state.is_cut.load(Ordering::SeqCst) {
         return client.shutdown(Shutdown::Both);
     }
     client.set_nodelay(true)?;
-    let server = UnixStream::connect(socket)?;
-    let both = (client.try_clone()?, server.try_clone()?);
-    state.open.lock().unwrap_or_else(PoisonError::into_inner).push(both);
+    let server = UnixStream::connect(&*lock(&state.socket))?;
+    lock(&state.open).push((client.try_clone()?, server.try_clone()?));
     let (reading, writing) = (client.try_clone()?, server.try_clone()?);
     let (there, back) = (state.clone(), state.clone());
     let losing = Arc::new(AtomicBool::new(false));
@@ -124,7 +146,7 @@ impl Write for DelayedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         std::thread::sleep(Duration::from_micros(self.state.delay.load(Ordering::SeqCst)));
         let has = |words: &mut &str| bytes.windows(words.len()).any(|part| part == words.as_bytes());
-        if self.state.losing.lock().unwrap_or_else(PoisonError::into_inner).take_if(has).is_some() {
+        if lock(&self.state.losing).take_if(has).is_some() {
             self.loses.store(true, Ordering::SeqCst);
         }
         self.to.write(bytes)

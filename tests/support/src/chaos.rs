@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool};
+use adjutant_fakes::postgres::{self, Server};
 use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_fakes::wire::Wire;
 use serde_json::{Value, json};
@@ -132,6 +133,33 @@ pub fn run(run: Run) -> Score {
         chaos.kill(run.kills);
     }
     chaos.start_all();
+    chaos.wait();
+    chaos.stop_all();
+    chaos.score(&run, begun.elapsed())
+}
+
+/// Runs it on a server whose standby takes its place in the middle of everything. No process is killed.
+pub fn run_and_fail_over(mut run: Run, mut server: Server) -> Score {
+    let begun = Instant::now();
+    let mut chaos = Chaos::new(&run);
+    chaos.meet();
+    chaos.write();
+    let standby = run.database.as_deref().map(postgres::at_standby).unwrap();
+    let (wires, way) = (chaos.wires.clone(), standby.clone());
+    let moment = Duration::from_millis(chaos.random.below(1_000));
+    // The server lives until it's dropped.
+    let failing = std::thread::spawn(move || {
+        std::thread::sleep(moment);
+        server.fail_over().unwrap();
+        wires.iter().for_each(|wire| wire.lead_to(&way));
+        server
+    });
+    while !failing.is_finished() {
+        chaos.write();
+    }
+    let _server = failing.join().unwrap();
+    run.database = Some(standby);
+    chaos.write();
     chaos.wait();
     chaos.stop_all();
     chaos.score(&run, begun.elapsed())
