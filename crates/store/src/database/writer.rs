@@ -6,8 +6,8 @@
 //! Each writer takes all waiting batches, runs them in one transaction, and replies after the commit. When one of
 //! them fails, the transaction is rolled back and each runs again alone: batches are data, so this is safe, and
 //! failures are rare. When the database's reply is lost, the transaction may be committed, and what adds to a number
-//! would add twice: none runs again, and its caller reads what is so, as after a crash. Waiting batches run in the order
-//! of their arrival; a caller who needs an order awaits the first write before the second.
+//! would add twice: none runs again, and its caller reads what is so, as after a crash. Waiting batches run in the
+//! order of their arrival; a caller who needs an order awaits the first write before the second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,21 +80,30 @@ async fn run(connections: Arc<Connections>, backend: Backend, receiver: Arc<Mute
         let done =
             if batches.len() > 1 { Some(commit(&connections, &backend, &batches).await) } else { None };
         match done {
-            // None yet, or undone.
-            None | Some(Err(StoreError::Stale(_) | StoreError::Database(sqlx::Error::Database(_)))) => {
+            Some(Ok(values)) => {
+                replies.into_iter().zip(values).for_each(|(reply, values)| drop(reply.send(Ok(values))));
+            }
+            Some(Err(error)) if !is_undone(&error) => {
+                let lost = || Err(StoreError::Unknown(error.to_string()));
+                replies.into_iter().for_each(|reply| drop(reply.send(lost())));
+            }
+            _ => {
                 for (batch, reply) in batches.iter().zip(replies) {
                     // The caller may be gone; the write is durable anyway.
                     let _ = reply.send(commit_alone(&connections, &backend, batch).await);
                 }
             }
-            Some(Ok(values)) => {
-                replies.into_iter().zip(values).for_each(|(reply, values)| drop(reply.send(Ok(values))));
-            }
-            Some(Err(error)) => {
-                let lost = || Err(StoreError::Unknown(error.to_string()));
-                replies.into_iter().for_each(|reply| drop(reply.send(lost())));
-            }
         }
+    }
+}
+
+/// Whether the database has rolled back. An error of class 08 is a pooler's, whose server's reply was lost.
+fn is_undone(error: &StoreError) -> bool {
+    match error {
+        StoreError::Database(sqlx::Error::Database(error)) => {
+            error.code().is_none_or(|code| !code.starts_with("08"))
+        }
+        error => matches!(error, StoreError::Stale(_)),
     }
 }
 
