@@ -17,6 +17,8 @@ use crate::{Scenario, app, system};
 
 /// The seed of time and randomness.
 const SEED: u64 = 1;
+/// How long an answer may take, in the time of the simulation.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A world in which nothing takes time or goes wrong.
 struct Calm;
@@ -70,7 +72,8 @@ impl Talk {
         for number in 0..messages {
             self.clock.advance(Duration::from_secs(1));
             let event = format!("{chat}:{number}");
-            let (_, answer) = self.sink.say(&self.service, chat, &event, "is there any milk left?").await;
+            let saying = self.sink.say(&self.service, chat, &event, "is there any milk left?");
+            let (_, answer) = tokio::time::timeout(PATIENCE, saying).await.expect("an answer");
             assert!(answer.contains("Done."), "{answer}");
         }
     }
