@@ -24,7 +24,8 @@ bin=$1 folder=$2 standby=$3
 start() {
     "$bin/pg_ctl" -D "$1" -w -t 60 -l "$folder/log" -o "-c listen_addresses= -c port=5432 \
        -c unix_socket_directories='$2' -c fsync=off -c full_page_writes=off -c autovacuum=off \
-       -c shared_buffers=32MB -c max_connections=500 -c deadlock_timeout=50ms $3" start >>"$folder/log" 2>&1
+       -c shared_buffers=32MB -c max_connections=500 -c deadlock_timeout=50ms \
+       -c wal_retrieve_retry_interval=100ms $3" start >>"$folder/log" 2>&1
 }
 follow() {
     mkdir "$standby" &&
