@@ -12,6 +12,9 @@ async fn careful() -> TestApp {
         (true, _) if results(request).concat().contains("They wrote: “no!! what is that”") => {
             text("It's a list.")
         }
+        (true, _) if results(request).concat().contains("“all except 2, make it oats instead”") => {
+            text("So b becomes oats?")
+        }
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
         (false, "shall we?") => text("Shall I look it up?"),
@@ -278,6 +281,21 @@ async fn what_is_left_out_for_a_reason_is_refused_by_name() {
     ");
     app.rests().await;
     assert_eq!(titles(&app).await, ["a", "b", "c", "d"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_change_of_what_is_left_out_reaches_the_model_and_the_rest_is_done() {
+    let app = careful().await;
+    app.says("ada", "five").await;
+    let answer = app.says("ada", "all except 2, make it oats instead").await;
+    assert!(answer.text.starts_with("So b becomes oats?"), "{}", answer.text);
+    assert_eq!(titles(&app).await, ["a", "c", "d", "e"]);
+    // What may be about the others goes to the model whole.
+    app.says("ada", "five").await;
+    app.says("ada", "all except 2, if it rains").await;
+    assert_eq!(titles(&app).await.len(), 4);
+    app.says("ada", "no to all").await;
     app.ends_well().await;
 }
 

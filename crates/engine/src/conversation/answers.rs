@@ -29,7 +29,8 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     match (kind, word.as_str()) {
         (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
         (QuestionKind::Choice { options, .. }, _) => {
-            let by_word = options.iter().position(|option| plain(option) == word);
+            let is_word = |word: &str| options.iter().position(|option| plain(option) == word);
+            let by_word = is_word(&word).or_else(|| is_word(verdicts::after_yes(&word)?));
             let by_number = || word.parse::<usize>().ok()?.checked_sub(1);
             let labels: Vec<&str> = options.iter().map(String::as_str).collect();
             let number = by_word.or_else(by_number).or_else(|| pointed_at(text, &labels))?;
@@ -37,13 +38,8 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
         }
         (QuestionKind::Plan { .. }, word) => about_plan(text, word),
         // The numbers are those of the buttons, as a terminal shows them.
-        (QuestionKind::Continue { needs_owner: false, .. }, "summarise" | "summarize" | "2") => {
-            Some(Answer::Summarise)
-        }
-        (QuestionKind::Continue { needs_owner: true, .. }, "summarise" | "summarize") => {
-            Some(Answer::Summarise)
-        }
         (QuestionKind::Continue { needs_owner: true, .. }, "2") => Some(Answer::Stop),
+        (QuestionKind::Continue { .. }, "summarise" | "summarize" | "2") => Some(Answer::Summarise),
         (QuestionKind::Continue { .. }, "1") => Some(Answer::Continue),
         (QuestionKind::Continue { .. }, "3") => Some(Answer::Stop),
         (QuestionKind::Continue { .. }, "approve" | "reject") => None,
@@ -147,6 +143,7 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         let by_list = || asked.iter().position(|row| usize::try_from(row.number()) == Ok(number));
         number.checked_sub(1).filter(|index| *index < asked.len()).or_else(by_list)
     };
+    let text = verdicts::before_change(text).unwrap_or(text);
     Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,
         Verdicts::Of(by_index) => {
@@ -310,9 +307,18 @@ mod tests {
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
             assert_ne!(answers(text), (None, None), "{text}");
         }
-        for text in
-            ["yeah", "Yep!", "ok", "okay.", "sure", "yes please", "go ahead", "yeah go on", "ok, do it"]
-        {
+        for text in [
+            "yeah",
+            "Yep!",
+            "ok",
+            "okay.",
+            "okey",
+            "sure",
+            "yes please",
+            "go ahead",
+            "yeah go on",
+            "ok, do it",
+        ] {
             assert_eq!(answers(text), (Some(Answer::Continue), Some(Answer::Approve)), "{text}");
         }
         for (text, answer) in [
@@ -333,7 +339,6 @@ mod tests {
             "don't stop",
             "thanks",
             "please",
-            "okey",
             "not now",
             "ok, and what is on today?",
             "0",
@@ -380,7 +385,24 @@ mod tests {
         assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
         assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
         assert_eq!(chosen("the send one").as_deref(), Some("Send it"));
-        for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
+        for text in ["ok send it", "Yes, please send it!", "sure, send it please"] {
+            assert_eq!(chosen(text).as_deref(), Some("Send it"), "{text}");
+        }
+        for text in [
+            "0",
+            "5",
+            "-1",
+            "99999999999999999999",
+            "send",
+            "yes",
+            "",
+            "/stop",
+            "/usr",
+            "yes stop",
+            "ok send it to Bob",
+            "no, send it",
+            "send it if he asks",
+        ] {
             assert_eq!(chosen(text), None, "{text}");
         }
         assert_eq!(typed("1", &choice(&[])), None);

@@ -3,12 +3,13 @@
 //! Properties:
 //!
 //! - A text is read whole or not at all. One word that isn't listed here, and it is no answer: "yes but change the
-//!   date" approves nothing. Only a reason may follow what "all except" leaves out, words of the question a yes to it, and
-//!   a question a no.
+//!   date" approves nothing. Only a reason may follow what "all except" leaves out, or a change of that; words of the
+//!   question a yes to it; and a question a no.
 //! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjutant_turn::trust::is_misspelt;
 use adjutant_types::text::words;
 
 /// The longest text that is read, in characters, and the longest reason behind it.
@@ -31,6 +32,8 @@ enum Token {
     Both,
     /// A no to all.
     Nothing,
+    /// A no to the only thing, to none of several.
+    NotThat,
     Except,
     /// What comes before it is left out, as in Japanese.
     Excepted,
@@ -51,11 +54,14 @@ const PHRASES: &[(Token, &[&str])] = &[
         "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい",
         "ええ", "オッケー",
     ]),
-    (Token::Mild, &["ok", "okay", "k", "go", "sure", "👍", "👌", "klar", "うん", "了解"]),
+    (Token::Mild, &[
+        "ok", "okay", "okey", "k", "go", "sure", "sure thing", "👍", "👌", "klar", "klar doch", "うん", "了解",
+    ]),
     (Token::Praise, &[
         "of course", "sounds good", "sounds great", "looks good", "looks good to me", "looks great", "lgtm",
-        "that's fine", "thats fine", "fine", "great", "good", "cool", "super", "perfect", "right", "that's right",
-        "thats right", "correct", "exactly", "alright", "all right", "passt", "genau",
+        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me", "is fine",
+        "are fine", "is good", "are good", "fine", "great", "good", "cool", "super", "perfect", "right",
+        "that's right", "thats right", "correct", "exactly", "alright", "all right", "passt", "passt so", "genau",
     ]),
     (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
@@ -82,6 +88,7 @@ const PHRASES: &[(Token, &[&str])] = &[
     (Token::Nothing, &[
         "none", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
     ]),
+    (Token::NotThat, &["not that one", "not this one"]),
     (Token::Except, &[
         "except", "except for", "but", "but not", "without", "apart from", "außer", "ausser", "bis auf", "ohne",
         "aber nicht",
@@ -126,6 +133,9 @@ const LIMITS: &[&str] = &[
 #[rustfmt::skip]
 const PRONOUNS: &[&str] = &["it", "that", "this", "them", "him", "her", "es", "sie", "ihn", "ihm", "ihr", "ihnen"];
 const MAILING: &[&str] = &["ask", "tell", "write", "answer", "mail", "frag", "sag", "schreib", "antworte"];
+/// How a wish for a change of one thing begins, beside [`MAILING`], and of which.
+const CHANGING: &[&str] = &["make", "change", "move", "call", "set", "put", "mach", "nenn", "verschieb"];
+const ONE: &[&str] = &["it", "that", "this", "him", "her", "es", "ihn", "ihm"];
 /// How questions begin.
 #[rustfmt::skip]
 const ASKING: &[&str] = &[
@@ -146,6 +156,7 @@ struct Clause {
     is_all: bool,
     is_both: bool,
     is_rest: bool,
+    is_that: bool,
     has_to: bool,
     has_do: bool,
     numbers: BTreeSet<usize>,
@@ -199,8 +210,8 @@ impl Clause {
 
     /// Whether it selects in one way only, and says what it does or leaves out.
     fn is_sound(&self) -> bool {
-        let ways =
-            [self.is_all || self.except.is_some(), self.is_both, self.is_rest, !self.numbers.is_empty()];
+        let is_all = self.is_all || self.except.is_some();
+        let ways = [is_all, self.is_both, self.is_rest, self.is_that, !self.numbers.is_empty()];
         let is_left_out = self.except.as_ref().is_none_or(|except| !except.is_empty());
         let is_done = !self.has_do || self.has_selection();
         is_left_out && is_done && ways.into_iter().filter(|way| *way).count() <= 1
@@ -227,7 +238,9 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         let is_do = token == Token::Do;
         let token = if is_do { Token::Act(true) } else { token };
         let begins = match token {
-            Token::Lead(_) | Token::Mild | Token::Praise => clause.has_verdict_on_selection(),
+            Token::Lead(_) | Token::Mild | Token::Praise | Token::NotThat => {
+                clause.has_verdict_on_selection()
+            }
             Token::Act(yes) => {
                 clause.has_verdict_on_selection() && (clause.has_act || clause.verdict != Some(yes))
             }
@@ -249,6 +262,10 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
             Token::Nothing => {
                 clause.decide(false, false)?;
                 clause.is_all = true;
+            }
+            Token::NotThat => {
+                clause.decide(false, false)?;
+                clause.is_that = true;
             }
             selection => clause.select(selection)?,
         }
@@ -315,8 +332,30 @@ fn first_tokens(text: &str) -> Vec<(Token, &str)> {
         !(before.is_some_and(is_joined) && rest.chars().next().is_some_and(is_joined))
     };
     let mut found: Vec<_> = number.into_iter().chain(phrases).filter(|(_, rest)| is_whole(rest)).collect();
+    if found.is_empty() {
+        found.extend(mistyped(text));
+    }
     found.sort_by_key(|(_, rest)| rest.len());
     found
+}
+
+/// The word that a text begins with, if it is drawn out, or a long one with a wrong letter: "yesss", "aprove". None of those
+/// that say to what.
+fn mistyped(text: &str) -> Option<(Token, &str)> {
+    use Token::{Act, Lead, Link, Mild, Praise};
+    let (word, rest) = text.split_at(text.find(|char: char| !char.is_alphabetic()).unwrap_or(text.len()));
+    let drawn_in = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.dedup();
+        letters
+    };
+    let is_meant = |phrase: &&str| {
+        (word.len() > phrase.len() && drawn_in(word) == drawn_in(phrase))
+            || (phrase.is_ascii() && phrase.len() > 5 && is_misspelt(word, phrase))
+    };
+    let is_harmless = |token: &Token| matches!(token, Lead(_) | Mild | Praise | Act(_) | Link);
+    let mut harmless = PHRASES.iter().filter(|(token, _)| is_harmless(token));
+    harmless.find(|(_, phrases)| phrases.iter().any(is_meant)).map(|(token, _)| (*token, rest))
 }
 
 /// Whether a text is a yes and nothing else, or a no: "ok", "yeah go on", "no, thanks".
@@ -432,6 +471,41 @@ pub(super) fn declines(text: &str) -> bool {
         && rest.all(|word| !WISHES.contains(&word))
 }
 
+/// What comes before the wish for a change of the one thing that is left out: "all except 2" of "all except 2, tell him
+/// Wednesday instead". Nothing if the wish may be about more than that.
+pub(super) fn before_change(text: &str) -> Option<&str> {
+    let marks = [",", ";", ":", " – ", " — ", " - ", " but "].iter();
+    let mut ends = marks.flat_map(|mark| text.match_indices(mark).map(move |(at, _)| (at, at + mark.len())));
+    let is_of_one = |clause: &Clause| clause.except.as_ref().is_some_and(|except| except.len() == 1);
+    let leaves_out_one = |head: &str| match clauses(head).as_deref() {
+        Some([only]) => only.verdict != Some(false) && is_of_one(only),
+        _ => false,
+    };
+    ends.find(|(at, end)| leaves_out_one(&text[..*at]) && changes_one(&text[*end..]))
+        .map(|(at, _)| &text[..at])
+}
+
+/// Whether a text wishes for a change of one thing, and for nothing more.
+fn changes_one(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let mut rest = words(text.strip_prefix("but ").unwrap_or(&text));
+    let is_more = |word: &str| word != "instead" && (WISHES.contains(&word) || LIMITS.contains(&word));
+    let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace();
+    rest.next().is_some_and(|word| CHANGING.contains(&word) || MAILING.contains(&word))
+        && rest.next().is_some_and(|word| ONE.contains(&word))
+        && text.chars().all(is_plain)
+        && text.chars().count() <= MAX_CHARS
+        && rest.all(|word| !is_more(word) && matches!(token_of(word), None | Some(Token::Link | Token::To)))
+}
+
+/// What a yes goes before: "run it" of "ok, run it please".
+pub(super) fn after_yes(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once([' ', ','])?;
+    let rest = rest.trim_start_matches([' ', ',']).trim_start_matches("please ").trim_end_matches(" please");
+    let is_yes = matches!(token_of(first), Some(Token::Lead(true) | Token::Mild));
+    (is_yes && verdict(rest) != Some(false)).then_some(rest)
+}
+
 /// What a single word contributes.
 fn token_of(word: &str) -> Option<Token> {
     PHRASES.iter().find(|(_, phrases)| phrases.contains(&word)).map(|(token, _)| *token)
@@ -478,7 +552,8 @@ fn by_index(
         let except = find_all(&clause.except.clone().unwrap_or_default())?;
         let all = open.iter().copied().filter(|index| !except.contains(index));
         spared.extend(except.iter().copied());
-        let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to;
+        let is_one = !clause.is_that || open.len() < 2;
+        let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to && is_one;
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
             () if clause.is_both && count == 2 => all.collect(),

@@ -220,7 +220,7 @@ fn is_form(word: &str, other: &str) -> bool {
 }
 
 /// Whether two words of five letters or more differ in one letter, which may be missing. Numbers don't.
-fn is_misspelt(word: &str, other: &str) -> bool {
+pub fn is_misspelt(word: &str, other: &str) -> bool {
     let (word, other): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());
     let before = word.iter().zip(&other).take_while(|(one, two)| one == two).count();
     let ends = word[before..].iter().rev().zip(other[before..].iter().rev());

@@ -38,6 +38,24 @@ fn people_say_it_in_many_ways() {
         ("that’s fine, thanks", "123", ""),
         ("perfect, do it", "123", ""),
         ("passt", "123", ""),
+        ("That works!", "123", ""),
+        ("works for me, thanks", "123", ""),
+        ("sure thing", "123", ""),
+        ("yes please do", "123", ""),
+        ("yep that's right", "123", ""),
+        ("yess please", "123", ""),
+        ("yeees", "123", ""),
+        ("okkk, do it plese", "123", ""),
+        ("aproved", "123", ""),
+        ("perfekt, danke", "123", ""),
+        ("ja, passt so", "123", ""),
+        ("klar doch, mach das", "123", ""),
+        ("2 is fine", "2", ""),
+        ("1 and 3 are fine", "13", ""),
+        ("nooo", "", "123"),
+        ("nah", "", "123"),
+        ("nee, lieber nicht", "", "123"),
+        ("cancell", "", "123"),
         ("yes pls", "123", ""),
         ("yes send it pls", "123", ""),
         ("looks good, run it", "123", ""),
@@ -88,6 +106,8 @@ fn people_say_it_in_many_ways() {
     }
     assert_eq!(of(2, "both"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "do both"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(2, "both are fine"), Some((vec![1, 2], vec![])));
+    assert_eq!(of(1, "nope, not that one"), Some((vec![], vec![1])));
     assert_eq!(of(2, "beide"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "両方お願いします"), Some((vec![1, 2], vec![])));
     assert_eq!(of(3, "both"), None);
@@ -147,6 +167,17 @@ fn what_says_more_or_less_is_no_answer() {
         "1 yes 1 no",
         "all 2",
         "2 but 1",
+        "nope, not that one",
+        "not that one, 2",
+        "1 yes, not that one",
+        "yes, not that one",
+        "that works if Bob agrees",
+        "that works for Bob",
+        "sure thing, but on Friday",
+        "all but the secnd",
+        "all expect 2",
+        "bth",
+        "noow",
     ] {
         assert_eq!(of(3, text), None, "{text}");
     }
@@ -203,6 +234,42 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
     }
 }
 
+#[test]
+fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
+    for (text, verdict) in [
+        ("all except 2, tell him Wednesday instead", "all except 2"),
+        ("Yes to all but the second – make it Friday!", "Yes to all but the second"),
+        ("all except 2 but change it to Monday", "all except 2"),
+        ("alle außer 2, schreib ihm Mittwoch", "alle außer 2"),
+    ] {
+        assert_eq!(before_change(text), Some(verdict), "{text}");
+        assert_eq!((of(3, verdict), of(3, text)), (Some((vec![1, 3], vec![2])), None), "{text}");
+    }
+    for text in [
+        "all except 2",
+        "all except 2, 3",
+        "all except 2, 3, tell him Wednesday",
+        "all except 2 and 3, tell him Wednesday",
+        "no to all but 2, tell him Wednesday",
+        "yes, tell him Wednesday instead",
+        "2, tell him Wednesday instead",
+        "all except 2, tell him Wednesday, if it rains",
+        "all except 2, tell him Wednesday if it rains",
+        "all except 2, tell him Wednesday and change 3",
+        "all except 2, make it 3",
+        "all except 2, make it as short as the others",
+        "all except 2, tell him Wednesday, the others too",
+        "all except 2, make it 14:30",
+        "all except 2, tell them Wednesday",
+        "all except 2, tell him no",
+        "all except 2, make it Wednesday?",
+        "all except 2, add a task",
+        "all except 2, only after lunch",
+    ] {
+        assert_eq!(before_change(text), None, "{text}");
+    }
+}
+
 fn words() -> Vec<&'static str> {
     PHRASES.iter().flat_map(|(_, phrases)| phrases.iter().copied()).collect()
 }
@@ -228,7 +295,8 @@ proptest! {
         if let Some((yes, no)) = of(3, &text) {
             prop_assert!(yes.iter().all(|index| !no.contains(index)));
             let is_no = |word: &&str| PHRASES.iter().any(|(token, phrases)| {
-                matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing) && phrases.contains(word)
+                let is_no = matches!(token, Token::Lead(false) | Token::Act(false) | Token::Nothing | Token::NotThat);
+                is_no && phrases.contains(word)
             });
             prop_assert!(yes.is_empty() || !words.iter().all(is_no));
             prop_assert!(verdict(&text).is_none_or(|is_yes| is_yes != words.iter().any(is_no)));
