@@ -37,7 +37,7 @@ pub use ids::{
 };
 pub use pins::PinKind;
 pub use prompt_text::PromptText;
-pub use questions::{Answer, IN_WORDS, QuestionKind, with_words};
+pub use questions::{Answer, IN_WORDS, MEANT_OTHER, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
     AccessLevel, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState,

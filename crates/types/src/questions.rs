@@ -6,6 +6,9 @@ use super::{Allowance, QuestionId};
 /// question's buttons, where a channel shows one.
 pub const IN_WORDS: &str = "words:";
 
+/// How a press ends that refuses what a yes or a no was asked back about, because it was meant for something else.
+pub const MEANT_OTHER: &str = "other";
+
 /// A press that answers a question with words.
 pub fn with_words(question: &QuestionId, words: &str) -> String {
     format!("{question}:{IN_WORDS}{words}")

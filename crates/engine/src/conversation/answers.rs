@@ -1,7 +1,7 @@
 //! What a typed text or a button says to the questions that are open.
 
 use adjutant_store::questions::QuestionRow;
-use adjutant_types::{Answer, IN_WORDS, QuestionId, QuestionKind, pointed_at};
+use adjutant_types::{Answer, IN_WORDS, MEANT_OTHER, QuestionId, QuestionKind, pointed_at};
 
 use super::command::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict, verdict_on_all};
@@ -251,10 +251,10 @@ pub fn is_for_all(which: &str) -> bool {
 
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
-    let is_button =
-        matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject" | ALWAYS)
-            || is_for_all(which)
-            || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
+    let is_button = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
+        || matches!(which, ALWAYS | MEANT_OTHER)
+        || is_for_all(which)
+        || which.strip_prefix(IN_WORDS).is_some_and(|words| !words.trim().is_empty());
     (is_button || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 
@@ -269,6 +269,7 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
     }
     match kind {
         QuestionKind::Approval { rule: Some(_), .. } if which == ALWAYS => Some(Answer::Approve),
+        QuestionKind::Approval { .. } if which == MEANT_OTHER => Some(Answer::Reject),
         QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
         QuestionKind::Choice { options, .. } => {
             options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
@@ -512,6 +513,8 @@ mod tests {
             delay: None,
         };
         assert_eq!((pressed(ALWAYS, &offers), pressed(ALWAYS, &approval)), (Some(Answer::Approve), None));
+        let other = |kind| pressed(MEANT_OTHER, kind);
+        assert_eq!((other(&approval), other(&go_on()), other(&colours)), (Some(Answer::Reject), None, None));
         assert_eq!((typed("Always.", &offers), typed("always", &approval)), (Some(Answer::Approve), None));
         for text in
             ["always", "yes, always", "Immer!", "3", "/answer 34 always", "always to 34", "/answer 34 3"]

@@ -39,6 +39,8 @@ which-of-several =
 no-such-number = No open question has the number { $number }. { $which }
 yes-button = Yes
 no-button = No
+# The person's yes or no wasn't for the one open question.
+other-button = No, something else
 # $number: one of several questions.
 yes-to-button = Yes to { $number }
 no-to-button = No to { $number }

@@ -8,7 +8,7 @@ use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::invisible_chars::shown;
 use adjutant_types::text::one_line;
-use adjutant_types::{Answer, QuestionKind, Taint};
+use adjutant_types::{Answer, MEANT_OTHER, QuestionKind, Taint};
 
 use super::{choices, first_line};
 use crate::trust::ApprovalReason;
@@ -75,18 +75,14 @@ fn send_buttons() -> [(&'static str, String); 2] {
 /// of them can be approved. What is only delayed says so.
 pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
-    let mut buttons = match rest {
-        [] => {
-            let mut buttons = choices(&first.id, if is_delayed { send_buttons() } else { approve_buttons() });
-            if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
-                let label = super::rules::always(rule);
-                buttons.push(Choice { id: format!("{}:always", first.id), label });
-            }
-            buttons
+    let mut buttons = Vec::new();
+    if rest.is_empty() {
+        buttons = choices(&first.id, if is_delayed { send_buttons() } else { approve_buttons() });
+        if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
+            let label = super::rules::always(rule);
+            buttons.push(Choice { id: format!("{}:always", first.id), label });
         }
-        _ => Vec::new(),
-    };
-    if !rest.is_empty() {
+    } else {
         let all = [
             ("approve-all", approvals::approve_all_button()),
             ("reject-all", approvals::reject_all_button()),
@@ -339,6 +335,11 @@ pub fn which(open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
 /// The buttons that answer a question of such a list; none where a yes is no answer.
 fn yes_and_no(question: &QuestionRow, number: Option<i64>) -> Vec<Choice> {
     let (yes, no) = match question.kind {
+        // One question wasn't chosen among others, so what doesn't fit it was meant for something else.
+        QuestionKind::Approval { .. } if number.is_none() => {
+            let labels = [("approve", words::yes_button()), (MEANT_OTHER, words::other_button())];
+            return choices(&question.id, labels);
+        }
         QuestionKind::Approval { .. } | QuestionKind::Plan { .. } => ("approve", "reject"),
         QuestionKind::Continue { .. } => ("continue", "stop"),
         QuestionKind::Choice { .. } | QuestionKind::Input { .. } => return Vec::new(),
