@@ -10,7 +10,7 @@ use super::{RuleId, UnknownWord};
 pub enum Basis {
     /// `[approval]`: the turn had read nothing from outside, or an owner allows the skill by its name, or it only reads.
     Policy,
-    /// The person typed all that the call tells others.
+    /// The person typed all that the call tells others, or said yes to our offer of nothing else.
     OwnWords,
     /// A page of the same host, or the same service, led there, and it tells them nothing else.
     Linked,

@@ -34,9 +34,10 @@ use adjutant_types::{
 use parking_lot::Mutex;
 use tracing::Instrument;
 
-use super::context;
+use super::answers::agrees;
 use super::recent_entities::emails_in_answer;
-use super::{Conversations, Handle, lines};
+use super::verdicts;
+use super::{Conversations, Handle, context, lines};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::watching::quiet_until;
 
@@ -306,6 +307,7 @@ impl Conversations {
                 is_scheduled,
                 found,
                 is_addressed,
+                is_yes: own_text.is_some_and(|text| agrees(text) && !verdicts::is_praise(text)),
                 room: Arc::new(room),
             },
             limits: TurnLimits {

@@ -185,7 +185,21 @@ impl ActiveCall<'_> {
             None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };
-        Ok(judged.map_or_else(|reason| Judgement::Ask(Some(reason)), Judgement::Run))
+        let is_offered = judged.is_err() && self.is_offered(action).await?;
+        Ok(match judged {
+            Err(reason) if !is_offered => Judgement::Ask(Some(reason)),
+            judged => Judgement::Run(judged.unwrap_or(Basis::OwnWords)),
+        })
+    }
+
+    /// Whether the person's message is a bare yes to our offer of this, and the offer says all that it does. It must be their
+    /// own, and `/undo` take it back.
+    async fn is_offered(&self, action: &Action) -> Result<bool, Failure> {
+        let Some((kind, offer)) = wishes::offer(self.ctx).await? else { return Ok(false) };
+        let (mut texts, offer) = (Vec::new(), OwnWords::new([offer.as_str()]));
+        super::provenance::collect(self.call.arguments, &mut texts);
+        let is_said = texts.into_iter().all(|text| is_time(text) || offer.hold_content(text));
+        Ok(is_said && action.reach() == Reach::Own && action.is_asked_for_by(kind))
     }
 
     /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.

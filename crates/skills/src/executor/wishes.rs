@@ -14,9 +14,10 @@ use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::executions::{ExecutionRow, PersonsResult};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::watches::{self, TurnItems, WatchRow};
-use adjutant_store::{StoreError, executions, questions, turns};
+use adjutant_store::{StoreError, executions, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::text::words;
 use adjutant_types::{ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
 use serde_json::{Value, json};
 
@@ -43,6 +44,15 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     their words without articles, for a pronoun the name from an earlier message, or a label of what they were shown; for \
     schedule.create the time as a cron pattern. text: the title or text of what is made, in their words and language; \
     keep every \"not\". An earlier message counts only if the last one refers to it.";
+
+/// How our answers offer something, and what they may so make of the person's own.
+const OFFERS: [&str; 5] = ["shall i", "should i", "want me to", "like me to", "soll ich"];
+const MAKING: &str = "add put create make set remind write erinnern setzen hinzufügen eintragen anlegen";
+const MADE: [(ActionKind, &str); 3] = [
+    (ActionKind::TaskCreate, "task tasks list remind reminder aufgabe aufgaben liste erinnern"),
+    (ActionKind::EventCreate, "calendar event kalender termin"),
+    (ActionKind::NoteWrite, "note notes notiz notizen"),
+];
 
 /// What right after a question follows the kind of effect that it was about.
 const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
@@ -194,6 +204,29 @@ fn behind(registry: &Registry, rows: &[ExecutionRow]) -> Vec<ActionKind> {
         kind(registry.get(task["skills"][0].as_str().filter(|_| waits)?)?)
     };
     rows.iter().filter(is_pending).filter_map(kind_of).collect()
+}
+
+/// The kind of thing that our last answer offered to make, and that answer, if the person's message is a bare yes to it. None
+/// if this turn or that one has read anything from outside, or others may have said something in between.
+pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<(ActionKind, String)>, StoreError> {
+    let (turn, has_more) = (&ctx.turn, ctx.trust.own_text.as_deref().is_none_or(|text| text.contains('\n')));
+    if !turn.is_yes || has_more || !ctx.is_typed() || turn.found.is_some() || turn.conversation.shared {
+        return Ok(None);
+    }
+    let told = outbox::told_before(&ctx.store, &turn.id).await?;
+    Ok(told.and_then(|text| Some((offered(&text)?, text))))
+}
+
+/// What an answer offers to make whose only question stands at its end.
+fn offered(text: &str) -> Option<ActionKind> {
+    let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
+    let asked = before.rsplit(['.', '!', ':', '\n']).next()?.to_lowercase();
+    let has = |any: &str| words(&asked).any(|word| any.split(' ').any(|other| other == word));
+    let is_offer = OFFERS.iter().any(|offer| asked.contains(offer)) && has(MAKING) && !has("or oder");
+    // A link can hold words that nobody sees.
+    let is_offer = is_offer && !text.contains(['[', '<']);
+    let mut kinds = MADE.iter().filter(|(_, nouns)| is_offer && has(nouns));
+    kinds.next().filter(|_| kinds.next().is_none()).map(|(kind, _)| *kind)
 }
 
 /// The person's words, as JSON texts, so that none of them can end its line.

@@ -58,6 +58,8 @@ pub struct TurnFacts {
     pub found: Option<Arc<TurnItems>>,
     /// Whether anything in it is for us, so that somebody waits for an answer.
     pub is_addressed: bool,
+    /// Whether it began with a yes and nothing else.
+    pub is_yes: bool,
     /// The rule of the room; elsewhere it allows everything.
     pub room: Arc<RoomRule>,
 }
