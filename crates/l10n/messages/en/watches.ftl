@@ -120,7 +120,7 @@ everything = That's a lot, so I'll send you at most one list an hour.
 bound-until = Until { $end }.
 bound-quiet = Quiet at { $hours }; I'll tell you afterwards.
 bound-usd = For at most { $usd } a day.
-# Why it always asks.
+# Why it asks, whoever allows it in advance.
 needs-your-yes = It starts a watch, and I've read other people's text
 
 ## Receipts

@@ -1,7 +1,7 @@
 //! Making and managing watches.
 //!
-//! - No text from outside makes or resumes one: such a call always asks, and what a watch does stands in words that the
-//!   person typed.
+//! - No text from outside makes or resumes one that acts: such a call always asks, and what a watch does stands in words
+//!   that the person typed. One that only tells is theirs, and `/undo` ends it.
 //! - What it may do is read from these words alone, once, when it is made.
 
 use adjutant_config::QuietHours;
@@ -30,7 +30,7 @@ use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Res
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
 use crate::executor::of_words;
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, Failure, Output, Risk, SkillError};
 
 domain! {
     "watch", "../../../../skills/watch.toml", WatchSkill {
@@ -84,8 +84,16 @@ impl BuiltinSkill for WatchSkill {
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
         Ok(match self {
-            Self::Create if !call.taint.is_clean() => vec![Target::Always(words::needs_your_yes())],
-            Self::Create => vec![Target::Text(call.text("words").unwrap_or_default().to_owned())],
+            Self::Create if call.taint.is_clean() => {
+                vec![Target::Text(call.text("words").unwrap_or_default().to_owned())]
+            }
+            Self::Create => {
+                let (row, own) = (planned(call).await?, call.ctx.words().await?);
+                let Condition { from, subject, text, judge, .. } = &row.condition;
+                let mut texts = [from, subject, text].into_iter().flatten().chain(judge);
+                let is_own = only_tells(&row) && texts.all(|text| own.hold(text));
+                vec![if is_own { Target::Tells } else { Target::Always(words::needs_your_yes()) }]
+            }
             Self::Delete => {
                 let row = by_id(call).await?;
                 let (id, title) = (row.id.to_string(), described(&row));
@@ -98,7 +106,8 @@ impl BuiltinSkill for WatchSkill {
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         let Self::Create = self else { return Ok(Preview::default()) };
         let row = planned(call).await?;
-        Ok(Preview { text: Some(question(call, &row)), ..Preview::default() })
+        let risk = if only_tells(&row) { Risk::Low } else { Risk::High };
+        Ok(Preview { risk, text: Some(question(call, &row)) })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
@@ -293,6 +302,15 @@ async fn planned(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
     Ok(WatchRow { condition, action, words, bounds, ..row })
 }
 
+/// Whether it only tells the person, neither of everything nor of what programs send to an address of the web.
+fn only_tells(row: &WatchRow) -> bool {
+    let is_wide = match row.source.trigger {
+        WatchTrigger::Mail | WatchTrigger::Room => row.condition.is_everything(),
+        trigger => trigger == WatchTrigger::Webhook,
+    };
+    row.action == WatchAction::Tell && !is_wide
+}
+
 /// A room in which the person has written.
 async fn room(call: &CallContext<'_>) -> Result<String, Failure> {
     let turn = &call.ctx.turn;
@@ -367,6 +385,11 @@ fn bounds(call: &CallContext<'_>, is_all: bool) -> Result<Bounds, SkillError> {
     })
 }
 
+/// Says that a name proves nothing.
+fn by_name(condition: &Condition) -> Option<String> {
+    condition.from.iter().any(|who| !who.contains('@')).then(words::by_name)
+}
+
 /// What a person is asked before it starts.
 fn question(call: &CallContext<'_>, row: &WatchRow) -> String {
     let what = match service(row.source.trigger) {
@@ -376,7 +399,7 @@ fn question(call: &CallContext<'_>, row: &WatchRow) -> String {
     let (condition, bounds) = (&row.condition, &row.bounds);
     let day = |at: i64| When::Time(utc(at).with_timezone(&call.zone()).naive_local()).spoken();
     let lines = [
-        condition.from.iter().any(|who| !who.contains('@')).then(words::by_name),
+        by_name(condition),
         (bounds.every_s >= Bounds::MIN_EVERY_S_OF_ALL && condition.is_everything()).then(words::everything),
         bounds.until.map(|until| words::bound_until(day(until))),
         bounds.quiet.as_ref().map(words::bound_quiet),
@@ -388,7 +411,7 @@ fn question(call: &CallContext<'_>, row: &WatchRow) -> String {
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let mut row = planned(call).await?;
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = by_name(&row.condition).into_iter().collect();
     if row.action == WatchAction::Ask {
         let wishes = match call.intent {
             Some(model) => of_words(call.ctx, model, &row.words).await?,
@@ -409,7 +432,8 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         lines.push(words::webhook(format!("{page}/hooks/watch/{}/{secret}", row.id)));
     }
     watches::insert(writes, &row);
-    Ok(Output::ours(under(words::started(described(&row)), lines), json_of(&row)))
+    let output = Output::ours(under(words::started(described(&row)), lines), json_of(&row));
+    Ok(output.undone_by(left(&[Step::Started(Box::new(row))])))
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {

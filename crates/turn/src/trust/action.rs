@@ -134,6 +134,8 @@ pub enum Target {
     Query(String),
     /// A workflow, a room, a service: the person must have named it.
     Named(String),
+    /// A watch of the person's own words tells them something, and `/undo` ends it.
+    Tells,
     /// Something that always needs a question, with the reason.
     Always(String),
 }
@@ -179,6 +181,7 @@ impl Action {
             Reach::Own if has(|target| matches!(target, Target::Typed(_) | Target::Always(_))) => {
                 Reach::Lasting
             }
+            Reach::Lasting if has(|target| matches!(target, Target::Tells)) => Reach::Own,
             reach => reach,
         }
     }

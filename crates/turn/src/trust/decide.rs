@@ -146,7 +146,7 @@ impl<'a> Evidence<'a> {
                 let is_any = wish.kind == ActionKind::Undo && wish.targets.iter().all(|to| to == "that");
                 is_any || named(&|called| own_words::names(called, name))
             }
-            Target::Always(_) => false,
+            Target::Tells | Target::Always(_) => false,
         }
     }
 

@@ -34,6 +34,7 @@ pub enum Step {
         before: Option<ScheduleRow>,
         after: Option<ScheduleRow>,
     },
+    Started(Box<WatchRow>),
     /// A watch was stopped.
     Stopped(Box<WatchRow>),
     /// iCalendar texts.
@@ -174,6 +175,7 @@ impl Step {
                     ScheduleState::Paused | ScheduleState::Stopped => l10n::undo::schedule_is_paused(text),
                 })
             }
+            Self::Started(row) => Some(l10n::watches::deleted(described(row))),
             Self::Stopped(row) => Some(l10n::watches::resumed(described(row))),
             // Of one of which only a part was forgotten, the rest keeps its id.
             Self::Memory { before: Some(memory), after }
@@ -199,6 +201,13 @@ impl Step {
             Self::Schedule { before, after } => {
                 Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
             }
+            Self::Started(row) => match watches::by_id(call.store(), &row.id).await? {
+                Some(now) => {
+                    watches::delete(writes, &now.id);
+                    Ok(Outcome::Done)
+                }
+                None => Ok(Outcome::Changed),
+            },
             Self::Stopped(row) => Ok(stopped(call, row, writes).await?),
             Self::Event { uid, before, after, account } => {
                 calendar::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
