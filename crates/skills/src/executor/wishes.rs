@@ -14,7 +14,7 @@ use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::executions::{ExecutionRow, PersonsResult};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::watches::{self, TurnItems, WatchRow};
-use adjutant_store::{StoreError, executions, outbox, questions, turns};
+use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::text::words;
@@ -210,7 +210,8 @@ fn behind(registry: &Registry, rows: &[ExecutionRow]) -> Vec<ActionKind> {
 /// if this turn or that one has read anything from outside, or others may have said something in between.
 pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<(ActionKind, String)>, StoreError> {
     let (turn, has_more) = (&ctx.turn, ctx.trust.own_text.as_deref().is_none_or(|text| text.contains('\n')));
-    if !turn.is_yes || has_more || !ctx.is_typed() || turn.found.is_some() || turn.conversation.shared {
+    let is_here = ctx.is_typed() && turn.found.is_none() && !turn.conversation.shared;
+    if !turn.is_yes || has_more || !is_here || inbox::is_spoken(&ctx.store, &turn.id).await? {
         return Ok(None);
     }
     let told = outbox::told_before(&ctx.store, &turn.id).await?;

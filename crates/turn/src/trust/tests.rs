@@ -61,6 +61,21 @@ fn milk_never_asks_and_a_question_allows_nothing() {
 }
 
 #[test]
+fn a_watch_that_only_tells_needs_its_wish_alone_and_any_other_its_target() {
+    let case = Case::new("tell me when Bob writes", vec![wish(ActionKind::WatchCreate, &[], "")]);
+    assert_eq!(case.judge(ActionKind::WatchCreate, vec![Target::Tells]), Verdict::Wished(0));
+    for targets in [Vec::new(), vec![Target::Text("sort it".into())], vec![Target::Always("why".into())]] {
+        let verdict = case.judge(ActionKind::WatchCreate, targets);
+        assert!(matches!(verdict, Verdict::Ask(_)), "{verdict:?}");
+    }
+    let other = Case::new("add milk", vec![wish(ActionKind::TaskCreate, &[], "milk")]);
+    assert_eq!(other.judge(ActionKind::WatchCreate, vec![Target::Tells]), ASKS);
+    let told = recipient("bob@corp.test", &["Bob"]);
+    let action = Action { kind: ActionKind::MailSend, targets: vec![told, Target::Tells] };
+    assert_eq!(action.reach(), Reach::Leaves);
+}
+
+#[test]
 fn what_leaves_needs_a_wish_that_names_each_recipient() {
     let case = Case::new("tell Bob I'm late", vec![wish(ActionKind::MailSend, &["Bob"], "I'm late")]);
     let bob = || recipient("bob@corp.test", &["Bob Stone", "Bob"]);
