@@ -107,7 +107,7 @@ impl BuiltinSkill for WatchSkill {
         let Self::Create = self else { return Ok(Preview::default()) };
         let row = planned(call).await?;
         let risk = if only_tells(&row) { Risk::Low } else { Risk::High };
-        Ok(Preview { risk, text: Some(question(call, &row)) })
+        Ok(Preview { risk, text: Some(question(call, &row)), ..Preview::default() })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
