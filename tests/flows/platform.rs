@@ -11,6 +11,7 @@ use adjutant_chat::{
 };
 use adjutant_config::{Config, ConnectConfig, People, Policy};
 use adjutant_engine::orchestrator::BasicMode;
+use adjutant_store::leases::{self, Instance};
 use adjutant_store::{Store, access, inbox, outbox, people};
 use adjutant_turn::journal::RateLimits;
 use adjutant_types::ProviderKind;
@@ -849,6 +850,29 @@ async fn whoever_writes_too_fast_waits_and_is_answered_together() {
     town.writes("ada", "four");
     town.sees("You said: three\nfour").await;
     town.service.shut_down(Duration::from_secs(5)).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_waits_for_another_process_has_begun_nothing() {
+    let town = town(echo(), |config| config.limits.turns_per_minute = 2).await;
+    town.writes("ada", "one");
+    town.sees("You said: one").await;
+    town.has_happened("taken", 2).await;
+    let store = town.service.store();
+    let here = people::find_conversation(store, "phone", "ada").await.unwrap().unwrap();
+    let other = Instance::register(store).await.unwrap();
+    let lane = other.acquire(store, leases::lane(&here.id, 0)).await.unwrap();
+    assert!(lane.is_some(), "the first turn has given its lane back");
+    town.writes("ada", "two");
+    // Long enough that the lane has tried and failed.
+    for text in ["first", "second"] {
+        town.writes_in("room", "carol", text);
+        town.sees(&format!("You said: {text}")).await;
+    }
+    assert!(!town.texts().iter().any(|text| text.contains("two")), "{:?}", town.texts());
+    other.leave(store).await.unwrap();
+    town.sees("You said: two").await;
+    town.ends_well().await;
 }
 
 #[tokio::test]

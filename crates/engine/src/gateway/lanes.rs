@@ -47,12 +47,10 @@ const MAX_SLEEP: u64 = 61_000;
 pub struct Lanes {
     /// The conversations whose turns run here.
     pub conversations: Arc<Conversations>,
-    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
     pub workers: SharedWorkerSet,
     /// How many turns people may start.
     pub pace: Pace,
-    /// Listens to voice notes.
     pub transcriber: Transcriber,
     pub fetcher: FileFetcher,
     /// The instances that run turns with this one.
@@ -209,7 +207,7 @@ impl Lanes {
             }
             return Ok(Next::Look);
         }
-        // Each message starts in one of the background lanes.
+        // No two background lanes may take the same message.
         let starting = if is_background { Some(self.workers.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died before handling it, unless a worker is on it.
@@ -235,15 +233,21 @@ impl Lanes {
         let next = messages_for_one_turn(ready.into_iter(), self.conversations.orchestrator.basic);
         let last = next.len() == count && retry_at.is_none();
         // What a person writes doesn't wait because of their watches, which have a pace of their own.
-        if let Some(first) = next.first().filter(|first| !first.event.starts_with(WATCH))
-            && let Some(at) = self.count_start(&first.person_id, store.now()).await?
+        let counted = next.first().filter(|first| !first.event.starts_with(WATCH));
+        let counted = counted.map(|first| first.person_id.clone());
+        if let Some(person) = &counted
+            && let Some(at) = self.count_start(person, store.now()).await?
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
             return Ok(Next::Rest);
         }
-        let begun = self.conversations.begin(next, *number).await?;
+        let begun = self.conversations.begin(next, *number).await;
         drop(starting);
-        match begun {
+        // Each try counts, and while another process has the lane there are ten a second.
+        if let (Err(_), Some(person)) = (&begun, &counted) {
+            self.pace.take_back(person).await;
+        }
+        match begun? {
             Some(leased) => {
                 let next = self.run_on(leased, lane).await?;
                 Ok(if last { next } else { Next::Look })
