@@ -152,6 +152,7 @@ impl Conversations {
         if leased.turn.ending == Some(Ending::Pause) {
             handle.pause();
         }
+        // Only a turn without a dialogue so far asks for its first messages, and learns this with them.
         let needs_compacting = AtomicBool::new(false);
         let (end, writes) = match leased.turn.ending {
             Some(Ending::Withdrawn) => {
@@ -355,7 +356,9 @@ impl Conversations {
         self.close_work(&mut batch, &leased.turn, status, &answer.whole());
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
         let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
-        let claimed = self.write_answer(batch, ctx, (row, &answer), lock).await?;
+        let written = self.write_answer(batch, ctx, (row, &answer), lock).await;
+        // Messages that had to wait for the lock hear of its end from the one that is sent. Here is none.
+        let claimed = written.inspect_err(|_| ctx.wake_delivery())?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
         match claimed {
