@@ -52,7 +52,6 @@ use task_graph::TaskGraph;
 use tools::ToolUse;
 
 pub struct Orchestrator {
-    /// The assistant's name.
     pub name: String,
     pub model: SharedModel,
     /// When basic mode takes a message instead.
@@ -96,7 +95,6 @@ pub struct Begun<'a> {
 /// How a run of the loop ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
-    /// With an answer.
     Answered(outbox::Message),
     /// The model failed; the message says so.
     Failed(outbox::Message),
@@ -169,11 +167,12 @@ impl Orchestrator {
             None => direct,
         };
         match run.direct {
-            Some(_) => run.ctx = run.ctx.unheard(),
+            Some(_) => run.ctx = run.ctx.without_arrivals(),
             None if !begun.is_new => run.skip_done_meanwhile(begun.rows).await?,
             None => {}
         }
         let end = run.run_loop().await;
+        // One that begins anew goes on showing how it is doing.
         if !matches!(end, Ok(TurnEnd::Extended)) {
             run.show(None);
         }
@@ -326,10 +325,12 @@ impl Run<'_> {
     }
 
     /// Saves where the first messages came from, together with them.
-    fn save_taint(&self, batch: &mut Batch) {
+    fn first_taint(&self) -> Batch {
+        let mut batch = Batch::new();
         if self.dialogue.recorded() == 0 && !self.first_messages_taint.is_clean() {
-            executions::set_taint(batch, &self.root, &self.first_messages_taint);
+            executions::set_taint(&mut batch, &self.root, &self.first_messages_taint);
         }
+        batch
     }
 
     /// One model call, and the dispatches in its response.
@@ -363,9 +364,7 @@ impl Run<'_> {
             Ok(response) => response,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the orchestrator's model failed");
-                let mut last_writes = std::mem::take(&mut self.last_writes);
-                self.save_taint(&mut last_writes);
-                self.last_writes = last_writes;
+                self.last_writes.append(self.first_taint());
                 self.dialogue.record_failure(&self.ctx.store, &mut self.last_writes, &failure, started);
                 self.ctx.settle(&mut self.last_writes, &reservation, Err(&failure), true);
                 if let Some(basic) = self.fallback() {
@@ -373,7 +372,7 @@ impl Run<'_> {
                     batch.append(std::mem::take(&mut self.last_writes));
                     self.ctx.store.write(batch).await?;
                     self.direct = Some(basic);
-                    self.ctx = self.ctx.clone().unheard();
+                    self.ctx = self.ctx.clone().without_arrivals();
                     return Ok(None);
                 }
                 self.finish_agents().await?;
@@ -389,15 +388,13 @@ impl Run<'_> {
         }
         self.collect_first(&mut response);
         if response.tool_calls.is_empty() {
-            let mut last_writes = std::mem::take(&mut self.last_writes);
-            self.save_taint(&mut last_writes);
-            self.last_writes = last_writes;
+            self.last_writes.append(self.first_taint());
             self.dialogue.record(&self.ctx.store, &mut self.last_writes, &response, started);
             self.ctx.settle(&mut self.last_writes, &reservation, Ok(&response), true);
             return Ok(None);
         }
         let mut batch = self.ctx.batch();
-        self.save_taint(&mut batch);
+        batch.append(self.first_taint());
         self.ctx.settle(&mut batch, &reservation, Ok(&response), false);
         self.dialogue.record(&self.ctx.store, &mut batch, &response, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {

@@ -100,7 +100,7 @@ impl Run<'_> {
         fail_point("steered");
         *self.ctx.io.in_reply_to.lock() = answers;
         result.into_iter().for_each(|result| self.dialogue.replace_result(result));
-        self.ctx = self.ctx.hearing(&text);
+        self.ctx = self.ctx.extended_by(&text);
         Ok(is_blank)
     }
 

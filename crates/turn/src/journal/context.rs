@@ -244,19 +244,19 @@ impl TurnContext {
     #[must_use]
     pub fn with_words_of(&self, workflow: &str) -> Self {
         let trust = TurnTrust { workflow: workflow.into(), words: Arc::default(), ..self.trust.clone() };
-        Self { trust, ..self.clone().unheard() }
+        Self { trust, ..self.clone().without_arrivals() }
     }
 
     /// The same turn, which doesn't heed what the person writes meanwhile.
     #[must_use]
-    pub fn unheard(mut self) -> Self {
+    pub fn without_arrivals(mut self) -> Self {
         self.control.arrivals = Arrivals::none();
         self
     }
 
     /// The same turn, for what its person has written since.
     #[must_use]
-    pub fn hearing(&self, text: &str) -> Self {
+    pub fn extended_by(&self, text: &str) -> Self {
         let own_text = self.trust.own_text.as_deref().map(|before| format!("{before}\n{text}").into());
         let trust =
             TurnTrust { own_text, words: Arc::default(), wishes: Arc::default(), ..self.trust.clone() };

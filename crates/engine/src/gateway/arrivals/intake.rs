@@ -2,7 +2,7 @@
 //!
 //! Properties:
 //!
-//! - Once [`Intake::journal`] returns, the message can't get lost.
+//! - Once [`Intake::receive`] or [`Intake::journal`] returns, the message can't get lost.
 //! - The same message a second time changes nothing, even after a restart.
 //! - Input for a running turn (a button press, a typed yes, a slash command) doesn't wait behind that turn.
 //! - The kind of a message is decided before it is journalled and never changes: recovery follows the journal. A voice
@@ -33,7 +33,7 @@ use crate::conversation::command::{Command, is_background, is_command, is_stop};
 use crate::conversation::questions::AnswerMatch;
 use crate::conversation::{Conversations, connect, lines, memory_commands, questions, rooms, rules, watches};
 use crate::gateway::lanes::{Lanes, OnArrival};
-use crate::gateway::watcher::in_room;
+use crate::gateway::watcher::watch_room;
 
 /// What reads the ids of buttons that stand for commands.
 const BUTTONS: [fn(&str) -> Option<String>; 5] = [
@@ -47,9 +47,7 @@ const BUTTONS: [fn(&str) -> Option<String>; 5] = [
 /// Journals what arrives and passes it on.
 pub struct Intake {
     pub conversations: Arc<Conversations>,
-    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// Runs the turns for admitted messages.
     pub lanes: Arc<Lanes>,
     /// Recently seen conversations. Cached, because what is read from them never changes.
     pub known: KnownPlaces,
@@ -163,8 +161,9 @@ impl Intake {
     }
 
     async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
-        in_room(&self.conversations, &message).await?;
-        if !self.is_wanted(&message).await? {
+        // Who watches a room wants to know also what isn't for us.
+        watch_room(&self.conversations, &message).await?;
+        if !self.room_admits(&message).await? {
             return Ok(None);
         }
         let store = &self.conversations.store;
@@ -208,7 +207,7 @@ impl Intake {
     }
 
     /// Whether the rule of its room lets a message in. `/room` always gets in, or nobody could change the rule.
-    async fn is_wanted(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
+    async fn room_admits(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
         if message.direct {
             return Ok(true);
         }

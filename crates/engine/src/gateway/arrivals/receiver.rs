@@ -35,7 +35,6 @@ const TRIES: u32 = 3;
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
 pub struct ChannelReceiver {
-    /// Journals what arrives.
     pub intake: Arc<Intake>,
     pub channel: String,
     pub connection: Arc<dyn Connection>,

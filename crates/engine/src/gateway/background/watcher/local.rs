@@ -85,7 +85,7 @@ impl Watcher {
 }
 
 /// Stores what others write in a room where a watch's person has written, too.
-pub(crate) async fn in_room(
+pub(crate) async fn watch_room(
     conversations: &Conversations,
     message: &IncomingMessage,
 ) -> Result<(), StoreError> {

@@ -39,7 +39,7 @@ use super::scheduler::unless_stale;
 use crate::conversation::Conversations;
 use crate::watching::matching::OwnAddresses;
 use calendar::Agenda;
-pub(crate) use local::in_room;
+pub(crate) use local::watch_room;
 
 /// How often it is looked what is watched.
 const LOOK: Duration = Duration::from_secs(5);
