@@ -58,7 +58,6 @@ pub enum ConnectError {
     /// The token is empty or has invalid characters.
     #[error("channels.{0}.token is not a token; it looks like 123456789:AAF... and comes from @BotFather")]
     Token(String),
-    /// The HTTP client can't be made, for this reason.
     #[error("can't create an HTTP client for [channels.{0}]: {1}")]
     Client(String, String),
 }

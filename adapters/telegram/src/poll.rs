@@ -38,6 +38,7 @@ impl Telegram {
                 Err(error) => pauses.after(error, intake).await,
             }
         };
+        // Beside the polls, which don't wait for it; they alone end.
         let register = async {
             self.register_commands().await;
             std::future::pending().await
@@ -94,8 +95,8 @@ impl Telegram {
         }
     }
 
-    /// Journals the updates of a poll, chats concurrently, each in order. Returns the next offset if there is one; as an
-    /// error if an update could not be journalled.
+    /// Journals the updates of a poll, chats concurrently, each in order. Returns the next offset if there is one. The error
+    /// is that of the first update that could not be journalled: it and those behind it come again.
     async fn journal_all(
         &self,
         updates: Vec<Value>,

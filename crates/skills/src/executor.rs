@@ -59,7 +59,6 @@ const CONFLICTS: u32 = 3;
 /// Why an effect isn't done that a message of the person overtook.
 const WROTE_AGAIN: &str = "not done, because the person has just written again; unless that changes it, it is to be dispatched once more";
 
-/// Runs skill calls.
 pub struct Executor {
     /// The folder for the commands' working directories.
     pub work_dir: PathBuf,

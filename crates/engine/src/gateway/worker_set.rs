@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Worker {
-    /// Runs a conversation's lane, or delivers its messages.
+    /// Runs a conversation's lane; in the deliverer's set, which is another one, delivers its messages.
     Conversation(ConversationId),
     /// Sends a message that its turn's end has claimed.
     Claimed(OutboxId),

@@ -1,6 +1,5 @@
 //! Runs and awaits the agents of one model response.
 
-use adjutant_turn::journal::Suspend;
 use std::sync::Arc;
 
 use adjutant_l10n as l10n;
@@ -9,6 +8,7 @@ use adjutant_skills::{Handler, Skill};
 use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, StoreError, files, turns};
+use adjutant_turn::journal::Suspend;
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::line;
@@ -100,7 +100,8 @@ impl Run<'_> {
                     .flat_map(|call| &call.agents)
                     .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
             };
-            // What a yes let go on belongs into the next request, too, whichever round it is of.
+            // Not before all at work have ended: what a yes let go on belongs into the next request, too, whichever round
+            // it is of.
             if !self.task_graph.is_busy() {
                 if over(&self.task_graph) {
                     break;
@@ -505,6 +506,7 @@ impl Run<'_> {
         &mut self,
         ended: Option<Result<Outcome, tokio::task::JoinError>>,
     ) -> Result<(), StoreError> {
+        // An agent whose code panics ends like any other: see `Agents::run_isolated`.
         let Some(Ok((id, end))) = ended else { return Ok(()) };
         let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
         agent.at_work = false;

@@ -45,9 +45,8 @@ impl Approved {
         row.basis.is_some().then_some(Self(()))
     }
 
-    /// Of a call that had begun when its server asked something.
-    pub(super) fn already_running(asked: &Asked) -> Self {
-        let _ = asked;
+    /// Of a call that had begun when its server asked something: only its row has what was asked.
+    pub(super) fn already_running(_: &Asked) -> Self {
         Self(())
     }
 

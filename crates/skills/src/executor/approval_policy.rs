@@ -34,7 +34,7 @@ impl ActiveCall<'_> {
         if handler(skill) == "assistant.withdraw" && policy != Policy::Deny {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        // Who allows a skill by its name has decided for every case.
+        // What `[approval.skills]` says of a skill by its name goes before all that follows.
         let is_named = approval.skills.contains_key(&skill.name);
         if policy == Policy::Deny || is_named {
             return Ok(match policy {

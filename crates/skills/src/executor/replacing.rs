@@ -106,7 +106,7 @@ impl ActiveCall<'_> {
         Ok(())
     }
 
-    /// Writes the commit in which the call takes hold.
+    /// Writes the commit in which a call takes hold, whether it replaces another or not.
     pub(super) async fn take_hold(&self, batch: Batch) -> Result<(), Failure> {
         for _ in 0..CONFLICTS {
             let mut batch = batch.clone();

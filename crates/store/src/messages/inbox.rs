@@ -121,7 +121,7 @@ impl InboxRow {
         self.event.split_once(' ').map_or("", |(channel, _)| channel)
     }
 
-    /// The same for what arrived from a platform.
+    /// [`Self::event_id`] of what arrived from a platform; none of a row of our own.
     pub fn platform_id(&self) -> Option<&str> {
         (!self.channel().is_empty()).then(|| self.event_id())
     }
@@ -139,25 +139,20 @@ pub fn is_spawn(text: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
+/// A row that isn't journalled yet: see [`InboxRow`], and [`Self::as_stored`].
 #[derive(Debug, Clone)]
 pub struct NewRow<'a> {
-    /// The channel and the platform's id of the message.
     pub event: String,
     pub conversation_id: &'a ConversationId,
     pub person_id: &'a PersonId,
-    /// `said`, `command`, `press` or `answer`.
     pub kind: InboxKind,
-    /// The text, or the button's id.
     pub text: &'a str,
-    /// The outside sources of the text.
     pub taint: Taint,
     pub question_id: Option<QuestionId>,
     pub instance: &'a InstanceId,
     pub voice: Option<UnheardNote>,
     pub files: Vec<SentFile>,
-    /// Whom and what it mentions: see [`mentions`].
     pub mentions: String,
-    /// Whether it is for us: see [`is_addressed`].
     pub is_addressed: bool,
 }
 

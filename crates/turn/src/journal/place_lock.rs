@@ -42,7 +42,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Adds a conversation, of which no other message may be in flight.
+    /// Adds a conversation. The lock on its chat keeps every other message of it from being in flight.
     pub fn begin(&self, conversation: &ConversationId) -> InFlightMessage {
         self.conversations.lock().insert(conversation.clone(), false);
         InFlightMessage { all: self.clone(), conversation: conversation.clone() }

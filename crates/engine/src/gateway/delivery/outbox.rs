@@ -141,7 +141,8 @@ impl Deliverer {
     }
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
-        // What is in flight goes first. Looked at again after the rows are read, which may be later.
+        // What is in flight goes first. Asked again once the rows are read: one that was claimed in between looks there
+        // as if its sending had been interrupted.
         if self.in_flight.register_waiter(conversation) {
             return Ok(Step::Nothing);
         }

@@ -31,12 +31,13 @@ impl Default for SendGate {
 }
 
 impl SendGate {
-    /// Waits until an answer may be sent.
+    /// Waits for what is being sent to the chat, but for no pause: an answer has its own time for another try.
     pub async fn answer(&self, address: &Address) -> OwnedMutexGuard<()> {
         self.chat(address).await.sending.clone().lock_owned().await
     }
 
-    /// A permit to send progress; none if it would delay an answer.
+    /// A permit for what gives way, progress or an answer that can be claimed later; none while something is being sent,
+    /// or in a pause.
     pub async fn try_send(&self, address: &Address) -> Option<OwnedMutexGuard<()>> {
         let chat = self.chat(address).await;
         let not_before = *chat.not_before.lock();
