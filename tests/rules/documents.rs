@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::{assert_none, files, regex, root};
+use crate::{adapters, assert_none, engine, files, regex, root};
 
 /// A document without its blocks of code.
 pub(crate) fn without_blocks(text: &str) -> String {
@@ -68,4 +68,41 @@ fn links_lead_somewhere_can_fail() {
         dead.map(|target| format!("README.md: the link to {target} leads nowhere"))
     );
     assert_eq!(dead_links("adapters/x.md", "[up](../Cargo.toml)"), [""; 0]);
+}
+
+/// The names of modules, types and functions in a document, of which the code has some part nowhere.
+fn unknown_names(path: &str, text: &str, words: &HashSet<&str>) -> Vec<String> {
+    static SPAN: LazyLock<Regex> = LazyLock::new(|| regex(r"`([\w:/.]+)(?:\(\))?`"));
+    static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z]\w*"));
+    let prose = without_blocks(text);
+    let names = SPAN.captures_iter(&prose).map(|span| span[1].to_owned());
+    let is_unknown = |name: &String| {
+        let mut parts = WORD.find_iter(name.trim_end_matches(".rs"));
+        !root().join(name).exists() && parts.any(|part| !words.contains(part.as_str()))
+    };
+    names.filter(is_unknown).map(|name| format!("{path}: nothing in the code is called {name}")).collect()
+}
+
+#[test]
+fn the_map_of_the_code_names_what_is_there() {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"\w+"));
+    let sources: Vec<_> = engine().into_iter().chain(adapters()).collect();
+    let texts = sources.iter().flat_map(|source| [source.path.as_str(), source.text.as_str()]);
+    let words: HashSet<&str> =
+        texts.flat_map(|text| WORD.find_iter(text)).map(|word| word.as_str()).collect();
+    let maps = ["docs/architecture.md", "docs/glossary.md"];
+    let maps = files("docs", ".md").into_iter().filter(|(path, _)| maps.contains(&path.as_str()));
+    assert_none(maps.flat_map(|(path, text)| unknown_names(&path, &text, &words)));
+}
+
+#[test]
+fn the_map_of_the_code_names_what_is_there_can_fail() {
+    let words = HashSet::from(["gateway", "lanes", "Instance", "owner"]);
+    let text =
+        "`gateway/lanes.rs` `Instance::owner()` `Instance::keeper()` `gateway/lane` `Cargo.toml` `a text`";
+    assert_eq!(
+        unknown_names("a.md", text, &words),
+        ["Instance::keeper", "gateway/lane"]
+            .map(|name| format!("a.md: nothing in the code is called {name}"))
+    );
 }
