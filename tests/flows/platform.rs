@@ -1269,3 +1269,59 @@ async fn a_plain_stop_stops_the_running_turn_and_is_a_message_otherwise() {
     town.sees("First, the offer.").await;
     town.ends_well().await;
 }
+
+/// A commit whose reply is lost.
+#[cfg(debug_assertions)]
+mod lost_reply {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use adjutant_store::simulation::{self, Passing};
+    use adjutant_store::{Batch, StoreError};
+
+    use super::{echo, town};
+
+    /// Loses the reply to the first commit that adds a message of ours.
+    #[derive(Default)]
+    struct LosesOne(AtomicBool);
+
+    impl simulation::World for LosesOne {
+        fn before_read(&self) -> Passing<'_> {
+            Box::pin(async { Ok(()) })
+        }
+        fn before_commit<'a>(&'a self, _: &'a [Batch]) -> Passing<'a> {
+            Box::pin(async { Ok(()) })
+        }
+        fn after_commit<'a>(&'a self, batches: &'a [Batch]) -> Passing<'a> {
+            let says =
+                batches.iter().flat_map(Batch::texts).any(|text| text.starts_with("INSERT INTO outbox"));
+            let is_lost = says && !self.0.swap(true, Ordering::Relaxed);
+            Box::pin(async move {
+                match is_lost {
+                    true => Err(StoreError::Corrupt("the reply was lost".into())),
+                    false => Ok(()),
+                }
+            })
+        }
+        fn reach(&self, _: &str) {}
+        fn mailed<'a>(&'a self, _: &'a str, _: &'a [u8]) -> Passing<'a, bool> {
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_which_only_the_store_knows_is_sent() {
+        let town = town(echo(), |_| {}).await;
+        town.writes("ada", "one");
+        town.sees("You said: one").await;
+        town.has_happened("taken", 2).await;
+        town.service.idle().await;
+        let world = Arc::new(LosesOne::default());
+        simulation::enter(Some(world.clone()));
+        town.writes("ada", "two");
+        town.sees("You said: two").await;
+        simulation::enter(None);
+        assert!(world.0.load(Ordering::Relaxed));
+        town.ends_well().await;
+    }
+}

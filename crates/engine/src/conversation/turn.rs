@@ -357,7 +357,7 @@ impl Conversations {
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
         let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
         let written = self.write_answer(batch, ctx, (row, &answer), lock).await;
-        // Messages that had to wait for the lock hear of its end from the one that is sent. Here is none.
+        // It may be committed all the same, and messages that had to wait for the lock hear of its end from nobody else.
         let claimed = written.inspect_err(|_| ctx.wake_delivery())?;
         fail_point("turn-ended");
         self.ended(&leased.turn.id, status);
