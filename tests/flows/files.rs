@@ -150,7 +150,9 @@ async fn each_failure_is_a_sentence_and_what_was_written_beside_it_is_answered()
     assert_eq!(app.all_requests().len(), 0, "nobody asks a model about nothing");
     let answer = app.gets("look at this", "gone.txt", Err(DownloadError::Gone("expired".into()))).await;
     assert_eq!(answer.text, "Noted.");
-    assert!(app.last_seen()[1].contains("It can't be read: it isn't there anymore"), "{:?}", app.last_seen());
+    let seen = app.last_seen().concat();
+    assert!(seen.contains("It can't be read: it isn't there anymore"), "{seen}");
+    assert!(seen.contains("I can't read “scan.pdf”"), "what came before it is in the history: {seen}");
     app.sees("I couldn't get “gone.txt”").await;
     app.ends_well().await;
 }

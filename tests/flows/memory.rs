@@ -86,6 +86,31 @@ async fn an_answer_that_matched_is_shown_and_what_was_said_around_it() {
 }
 
 #[tokio::test]
+async fn a_file_that_came_alone_is_found_by_its_name_and_its_words() {
+    let app = scripted(finder()).await;
+    app.gets("", "lease.txt", Ok(b"The notice period is three months".to_vec())).await;
+    // No model looks at this one.
+    let told = app.gets("", "whale.png", Ok(b"\x89PNG\r\n\x1a\n a whale".to_vec())).await;
+    assert_eq!(app.turn(&told).await.text, "📎");
+    app.says("ada", "The lamp in the hall is broken").await;
+    for (query, file) in [("lease", "lease.txt"), ("notice period", "lease.txt"), ("whale", "whale.png")] {
+        let heard = app.says("ada", &format!("find: {query}")).await;
+        let rows = app.executions(&heard).await;
+        let found: serde_json::Value =
+            serde_json::from_str(rows.iter().find_map(|row| row.data.as_deref()).unwrap()).unwrap();
+        let source = format!("the file “{file}” that ada sent");
+        assert_eq!(found["items"][0]["text"], format!("📎 {source}"), "{query}: {found}");
+        assert_eq!(found["items"][0]["sources"], source, "its name is somebody else's: {found}");
+        assert!(rows.iter().any(|row| row.skill.is_some() && row.untrusted), "{query}: {rows:?}");
+    }
+    let heard = app.says("ada", "find: lamp").await;
+    let rows = app.executions(&heard).await;
+    let found = rows.iter().find_map(|row| row.data.as_deref()).unwrap();
+    assert!(!found.contains("whale"), "no name of a file stands beside what is the person's own: {found}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_was_said_alone_is_not_found_among_others() {
     let app = scripted(finder()).await;
     app.direct("home").says("ada", "My salary is 1234 a month").await;

@@ -138,6 +138,19 @@ impl Conversations {
         self.add_done(batch, &row, call, None);
     }
 
+    /// Adds a turn that began and ended with a message that needs no model, and its answer. It needs no lane.
+    pub(crate) fn add_answered(&self, batch: &mut Batch, row: &InboxRow, taint: &Taint, text: String) {
+        let turn = self.new_turn(row, std::slice::from_ref(row));
+        turns::start(batch, &turn, &[]);
+        turns::set_taint(batch, &turn.id, taint);
+        executions::insert(batch, &root_row(&turn, self.store.new_id()), &turn.conversation_id);
+        inbox::mark_done(batch, row.id, Some(&turn.id));
+        let answers = turn.answer_ids();
+        let answer =
+            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
+        self.close(batch, &turn, TurnStatus::Completed, &answer);
+    }
+
     /// Adds a turn that began and ended with a press, so that history and undo know of it. The reply names it.
     pub(super) fn add_press(&self, batch: &mut Batch, row: &InboxRow, call: (&str, &Closing)) -> TurnId {
         let turn = self.new_turn(row, std::slice::from_ref(row));

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use adjutant_types::{ConversationId, Flag, PersonId, Taint, TurnId};
+use adjutant_types::{ConversationId, FILES_ALONE, Flag, PersonId, Taint, TurnId};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
@@ -385,6 +385,8 @@ pub struct SaidRow {
     /// The outside sources of the answer.
     pub taint: Taint,
     pub started_at: i64,
+    /// The sources of its files.
+    files: Taint,
 }
 
 /// Of these turns, those that a person may see here: where nobody else reads, all they said and what was said to them
@@ -397,7 +399,8 @@ pub async fn said(
 ) -> Result<Vec<SaidRow>, StoreError> {
     let sql = of_seqs!(
         "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.person_id, t.text, \
-         t.text_taint, t.answer, t.taint, t.started_at FROM turns t \
+         t.text_taint, t.answer, t.taint, t.started_at, coalesce((SELECT string_agg(a.source, '\n') FROM inbox i \
+         JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id), '') AS files FROM turns t \
          JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id WHERE t.seq",
         "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
          AND ((c.shared = 0 AND c.person_id = $65 AND $66 = 0) OR (t.person_id = $65 AND $66 = 0) OR ($66 = 1 AND c.id = $67))"
@@ -408,10 +411,17 @@ pub async fn said(
         arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
         all.extend(store.all::<SaidRow>(sql, &arguments).await?);
     }
-    for row in all.iter_mut().filter(|row| row.shared && row.person_id != *person) {
-        let taint = Taint::said_by(&row.name);
-        row.text_taint.add(&taint);
-        row.taint.add(&taint);
+    for row in &mut all {
+        if row.shared && row.person_id != *person {
+            let taint = Taint::said_by(&row.name);
+            row.text_taint.add(&taint);
+            row.taint.add(&taint);
+        }
+        // Nothing else tells what somebody sent who wrote nothing.
+        if row.text.split_whitespace().all(|word| word == FILES_ALONE) && !row.files.is_clean() {
+            row.text = format!("{FILES_ALONE} {}", row.files.label());
+            row.text_taint.add(&row.files);
+        }
     }
     Ok(all)
 }

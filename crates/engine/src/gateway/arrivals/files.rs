@@ -23,12 +23,12 @@ use std::time::Duration;
 use adjutant_chat::DownloadError;
 use adjutant_files::{FileReading, Folder, MAX_MEGABYTES, Reader, file_name};
 use adjutant_store::files::{self, FileRow, SentFile};
-use adjutant_store::inbox::{self, InboxRow};
+use adjutant_store::inbox::InboxRow;
 use adjutant_store::{Batch, Store, StoreError, attempts};
-use adjutant_turn::journal::fail_point;
+use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::SharedClock;
-use adjutant_types::{FILES_ALONE, FileId, FileKind, FileProblem};
+use adjutant_types::{FILES_ALONE, FileId, FileKind, FileProblem, Taint};
 use futures::FutureExt;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
@@ -119,15 +119,15 @@ impl Lanes {
         if sentence.is_empty() {
             return self.conversations.store.write(batch).await.map(drop);
         }
-        let answers = match row.text == FILES_ALONE && !has_more {
-            true => {
-                inbox::mark_done(&mut batch, row.id, None);
-                vec![row.event_id().to_owned()]
-            }
+        if row.text != FILES_ALONE || has_more {
             // The answer to the message comes later.
-            false => Vec::new(),
-        };
-        self.say(row, batch, sentence, answers).await
+            return self.say(row, batch, sentence, Vec::new()).await;
+        }
+        let taint = fetched.iter().fold(Taint::default(), |all, file| all.and(&Taint::by(&file.source)));
+        self.conversations.add_answered(&mut batch, row, &taint, sentence);
+        self.conversations.store.write(batch).await?;
+        self.conversations.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
+        Ok(())
     }
 }
 
