@@ -50,6 +50,11 @@ fn suite() -> Option<PathBuf> {
     }
 }
 
+/// The folder of that Node.js's program; none where it can't be installed.
+pub(crate) fn node() -> Option<PathBuf> {
+    Some(suite()?.join("node_modules").join(NODE).join("bin"))
+}
+
 /// Installs it once.
 fn installed() -> Result<PathBuf, String> {
     let text = |error: std::io::Error| error.to_string();

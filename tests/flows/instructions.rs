@@ -1,13 +1,15 @@
 //! Instructions that others wrote: read by agents, run only after a yes, and used only as they were accepted.
 
 use adjutant::service;
-use adjutant_config::{Config, Secret};
+use adjutant_config::{Config, Policy, Secret};
+use adjutant_fakes::pdf;
 use adjutant_skills::instructions::{Folder, install};
 use adjutant_types::clock::FixedClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::{NOW, TestApp, direct, plan, scripted_with};
+use crate::cloud::{attached, sent};
 use crate::groupware::{self, skill_caller, split};
 use crate::scripted::{Reply, Scripted, Who, call, calls};
 
@@ -176,5 +178,29 @@ async fn files_go_into_a_script_and_come_out() {
     assert_eq!(app.file_ids().await.len(), 3);
     let (said, _) = groupware::call(&app, "files.read", json!({"id": files[0]["id"]})).await;
     assert!(said.ends_with("HELLO"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_pdf_that_a_script_leaves_is_read_and_sent_on() {
+    let (_folder, mut config) =
+        accepted_with(&[("scripts/sign.sh", "mv in.pdf signed.pdf\necho signed\n")]).await;
+    config.approval.skills.insert("email.send".into(), Policy::Ask);
+    let data_dir = config.data_dir.clone();
+    let app = caller(config).await;
+    let contract = pdf::of_pages(&["Clause 7. Three months."]);
+    app.gets("files.list {}", "in.pdf", Ok(contract.clone())).await;
+    let given = json!({"script": "scripts/sign.sh", "files": [app.file_ids().await[0]]});
+    let (said, data) = ran(&app, given).await;
+    assert!(said.starts_with("signed\n“signed.pdf” (PDF, 1 page, "), "{said}");
+    let signed = &data["files"][0]["id"];
+    let (said, _) = groupware::call(&app, "files.read", json!({"id": signed})).await;
+    assert!(said.ends_with("Clause 7. Three months."), "{said}");
+    let send =
+        json!({"to": ["bob@example.test"], "subject": "s", "body": "b", "attachments": [{"file": signed}]});
+    let asked = app.says("ada", &format!("email.send {send}")).await;
+    assert!(asked.text.contains("attachments: signed.pdf ("), "{}", asked.text);
+    app.presses("ada", &asked, "Approve").await;
+    assert!(attached(&sent(&data_dir)[0], "signed.pdf") == contract);
     app.ends_well().await;
 }
