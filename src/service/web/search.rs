@@ -6,7 +6,7 @@ use adjutant_memory::{Asker, Found, SearchIn, has_all_words};
 use adjutant_skills::builtin::watches::described;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::search::SaidRow;
-use adjutant_store::{StoreError, files, people, schedules, tasks, turns, watches};
+use adjutant_store::{StoreError, files, people, schedules, tasks, watches};
 use adjutant_types::text::shortened;
 use adjutant_types::{FileProblem, PersonId, TaskState};
 use adjutant_web::views::{Hit, Hits, PageAction, Viewer};
@@ -85,10 +85,7 @@ impl WebBackend {
         for found in adjutant_memory::search(store, asker, query, SearchIn::Both, "", 2 * SHOWN).await? {
             match found {
                 Found::Memory(row) => memories.push(row),
-                Found::Said(row) => {
-                    let Some(turn) = turns::by_id(store, &row.id).await? else { continue };
-                    said.push(said_hit(view, row, turn.seq, query));
-                }
+                Found::Said(row) => said.push(said_hit(view, row, query)),
             }
         }
         said.truncate(SHOWN);
@@ -113,8 +110,8 @@ impl WebBackend {
     }
 }
 
-/// A turn as a hit that leads to it in its conversation, by its number.
-fn said_hit(view: &ViewerContext<'_>, row: SaidRow, number: i64, query: &str) -> Hit {
+/// A turn as a hit that leads to it in its conversation.
+fn said_hit(view: &ViewerContext<'_>, row: SaidRow, query: &str) -> Hit {
     let answer = excerpt(&row.answer.unwrap_or_default(), query);
     let about = [row.name, place(row.channel, row.shared), answer];
     let about: Vec<String> = about.into_iter().filter(|part| !part.is_empty()).collect();
@@ -122,7 +119,7 @@ fn said_hit(view: &ViewerContext<'_>, row: SaidRow, number: i64, query: &str) ->
         text: excerpt(&row.text, query),
         about: about.join(" · "),
         at: Some(view.moment(row.started_at)),
-        to: format!("/talk?before={}#turn-{}", number + 1, row.id),
+        to: format!("/talk?before={}#turn-{}", row.seq + 1, row.id),
     }
 }
 

@@ -16,6 +16,7 @@ use adjutant_types::text::one_line;
 use adjutant_types::{FromCall, FromStore, MemoryId, Own, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
@@ -121,7 +122,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
         count if has_more => listed(l10n::memory::newest(count), &found),
         _ => recalled(&found),
     };
-    Ok(output(call.zone(), &found, &quotes(call).await?, summary))
+    Ok(output(call.zone(), &found, &quotes(call, &found).await?, summary))
 }
 
 fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
@@ -139,10 +140,11 @@ fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
 /// The words that memories were taken from.
 type Quotes = HashMap<MemoryId, String>;
 
-/// The words that a person's memories were taken from, for who asks why something is known.
-async fn quotes(call: &CallContext<'_>) -> Result<Quotes, Failure> {
-    let origins = origins::of_person(call.store(), &call.ctx.turn.person.id).await?;
-    let quoted = origins.into_iter().filter(|origin| !origin.quote.is_empty());
+/// The words that these memories were taken from, for who asks why something is known.
+async fn quotes(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<Quotes, Failure> {
+    let of_each = memories.iter().map(|memory| origins::of_memory(call.store(), &memory.id));
+    let origins = try_join_all(of_each).await?.into_iter().flatten();
+    let quoted = origins.filter(|origin| !origin.quote.is_empty());
     Ok(quoted.map(|origin| (origin.memory_id, one_line(&origin.quote, SHOWN))).collect())
 }
 
@@ -176,8 +178,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         adjutant_memory::search(call.store(), asker(call), query, search_in, kind, call.limit()).await?;
     // As the lines are.
     found.sort_by_key(|found| message_of(found).is_some());
-    let (zone, quotes) = (call.zone(), quotes(call).await?);
     let memories: Vec<MemoryRow> = found.iter().filter_map(memory_of).cloned().collect();
+    let (zone, quotes) = (call.zone(), quotes(call, &memories).await?);
     let said = || found.iter().filter_map(message_of);
     let messages: Vec<String> = said().map(|row| message_line(row, query, zone)).collect();
     let turns: Vec<i64> = said().take(WITH_AROUND).map(|row| row.seq).collect();

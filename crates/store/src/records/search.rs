@@ -234,8 +234,8 @@ pub async fn look_up(
         let spans: Vec<String> =
             (0..SPANS).map(|n| format!("({n}, ${}, ${})", from + n * 2, from + 1 + n * 2)).collect();
         format!(
-            "SELECT CAST(l.column1 AS BIGINT) AS span, (SELECT string_agg(f.document || ' ' || f.impact || f.exact, ',') FROM \
-             (SELECT document, impact, CASE WHEN word = l.column2 THEN '' ELSE '+' END AS exact FROM search_words \
+            "SELECT CAST(l.column1 AS BIGINT) AS span, (SELECT string_agg(CAST(f.packed AS TEXT), ',') FROM \
+             (SELECT document * 65536 + impact * 2 + CASE WHEN word = l.column2 THEN 0 ELSE 1 END AS packed FROM search_words \
               WHERE space = s.column1 AND word >= l.column2 AND word < l.column3 \
               ORDER BY word, document DESC LIMIT $1 + 0) AS f) AS texts \
              FROM (VALUES {spaces}) AS s CROSS JOIN (VALUES {spans}) AS l WHERE l.column2 <> '' \
@@ -270,11 +270,10 @@ pub async fn look_up(
     Ok(found)
 }
 
-fn posting(written: &str) -> Option<Posting> {
-    let (text, impact) = written.split_once(' ')?;
-    let whole = impact.strip_suffix('+');
-    let impact = whole.unwrap_or(impact).parse().ok()?;
-    Some(Posting { text: text.parse::<i64>().ok()?.into(), impact, is_exact: whole.is_none() })
+/// One number is written and read much faster than three. No word says more than 2.2 about a text.
+fn posting(packed: &str) -> Option<Posting> {
+    let packed: i64 = packed.parse().ok()?;
+    Some(Posting { text: (packed >> 16).into(), impact: (packed >> 1) & 0x7fff, is_exact: packed & 1 == 0 })
 }
 
 /// A text of SQL with `$from` and the following as a list of numbers.
