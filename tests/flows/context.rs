@@ -524,3 +524,34 @@ async fn what_ends_in_the_background_is_never_lost_to_the_summary() {
     assert!(at("message-0 ").is_some() && at("message-11 ") < at("The launch is in May."), "{request:#?}");
     app.ends_well().await;
 }
+
+#[tokio::test]
+async fn a_message_finds_several_memories_in_a_kilobyte() {
+    let app = scripted(echo()).await;
+    app.says("ada", "hello").await;
+    let mut batch = adjutant_store::Batch::new();
+    let mut remember = |id: String, kind: &str, said: String| {
+        batch.run(
+            "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
+             SELECT $1, id, 'private', '', $2, $3, '[]', 0 FROM people",
+            [id.into(), kind.into(), said.into()],
+        );
+    };
+    for n in 0..4 {
+        remember(format!("p{n}"), "preference", format!("Prefers to meet Bob in room {n}"));
+    }
+    for n in 0..8 {
+        remember(format!("m{n}"), "fact", format!("Bob likes dish {n}"));
+        remember(format!("l{n}"), "fact", format!("Erin {}", "says much ".repeat(18)));
+    }
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "book what Bob likes").await;
+    let told = last_facts(&app);
+    for id in (0..8).map(|n| format!("[m{n}]")).chain((0..4).map(|n| format!("[p{n}]"))) {
+        assert_eq!(told.matches(&id).count(), 1, "{id}: {told}");
+    }
+    app.says("ada", "and Erin?").await;
+    let told = last_facts(&app);
+    assert_eq!(told.matches("\n- Erin says much").count(), 4, "{told}");
+    app.ends_well().await;
+}

@@ -25,8 +25,8 @@ use crate::orchestrator::Orchestrator;
 use crate::watching;
 use waiting::WaitingTurn;
 
-/// How many memories are shown that the message finds.
-const MEMORIES: usize = 5;
+/// How many memories the message finds; a request may need several.
+const MEMORIES: usize = 12;
 /// The source of names of who is mentioned.
 const MENTIONED: &str = "the names of whom the messages mention";
 

@@ -25,6 +25,8 @@ use crate::conversation::commands::short;
 /// The most that are shown.
 pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
+/// How much is shown of preferences, and of what the message finds, in bytes.
+const REMEMBERED: usize = 1000;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
 /// How much of marked tasks is shown, in bytes: about eight.
@@ -222,12 +224,13 @@ impl Facts<'_> {
             let mut lines = String::new();
             for memory in memories {
                 let day = utc(memory.created_at).with_timezone(&self.ctx.turn.zone).format("%-d %b %Y");
-                match (seen.insert(memory.id.clone()), self.is_own("memory", &memory.id)) {
+                let told = format!("\n- {} [{}] ({day})", line(&memory.text), memory.id);
+                let is_own = self.is_own("memory", &memory.id);
+                let fits = !is_own || lines.len() + told.len() <= REMEMBERED;
+                match (fits && seen.insert(memory.id), is_own) {
                     (false, _) => {}
                     (true, false) => unseen += 1,
-                    (true, true) => {
-                        let _ = write!(lines, "\n- {} [{}] ({day})", line(&memory.text), memory.id);
-                    }
+                    (true, true) => lines.push_str(&told),
                 }
             }
             lines
