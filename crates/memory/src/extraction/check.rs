@@ -12,7 +12,7 @@ use crate::days;
 use crate::secrets::has_secret;
 use crate::words::{Word, all_words, has_no_spaces, topic_stems, words};
 
-/// A longer message was pasted rather than written.
+/// A longer message was pasted rather than written, in characters.
 const MAX_MESSAGE: usize = 2000;
 /// The shortest quote that says something, in characters.
 const SHORTEST_QUOTE: usize = 8;
@@ -58,7 +58,7 @@ impl Message {
 
 /// What of a message is the person's own: no quoted lines, forwarded mails, code, or words in quotation marks.
 fn own_words(text: &str) -> Option<String> {
-    if text.len() > MAX_MESSAGE || text.contains("```") {
+    if text.chars().count() > MAX_MESSAGE || text.contains("```") {
         return None;
     }
     let mut own = String::new();
@@ -155,7 +155,7 @@ fn holds(fact: &Fact, quote: &str, message: &Message, name: &str) -> bool {
     let is_kind = ["preference", "fact", "person", "project", "date"].contains(&fact.kind.as_str());
     extent(quote) >= SHORTEST_QUOTE
         && (5..=60).contains(&length)
-        && fact.fact.len() <= 600
+        && fact.fact.chars().count() <= 600
         && !fact.fact.contains('\n')
         && is_kind
         && !message.text.trim_end().ends_with(['?', '？', '؟'])
@@ -296,6 +296,8 @@ mod tests {
             assert!(!is_accepted(&text, order, order), "{text}");
         }
         assert!(is_accepted(order, order, order));
+        // More bytes than characters.
+        assert!(is_accepted(&format!("{order}\n{}", "слово ".repeat(300)), order, order));
     }
 
     #[test]

@@ -142,9 +142,8 @@ type Quotes = HashMap<MemoryId, String>;
 
 /// The words that these memories were taken from, for who asks why something is known.
 async fn quotes(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<Quotes, Failure> {
-    let of_each = memories.iter().map(|memory| origins::of_memory(call.store(), &memory.id));
-    let origins = try_join_all(of_each).await?.into_iter().flatten();
-    let quoted = origins.filter(|origin| !origin.quote.is_empty());
+    let origins = try_join_all(memories.iter().map(|memory| origins::of_memory(call.store(), &memory.id)));
+    let quoted = origins.await?.into_iter().flatten().filter(|origin| !origin.quote.is_empty());
     Ok(quoted.map(|origin| (origin.memory_id, one_line(&origin.quote, SHOWN))).collect())
 }
 
