@@ -86,6 +86,7 @@ fn typescript_runs_where_node_is_new_enough_and_the_pdf_that_it_leaves_is_read()
                 direct("instructions.forms_run", json!({"script": "tools/fill.ts", "arguments": ["Ada"]}))
             }
             (_, true) => direct("files.read", json!({"id": "last"})),
+            _ if last.contains("waiting") => Reply::call("get_agent_results", &json!({})),
             _ => Reply::text(&last.replace("[outside", "outside")),
         }
     });
