@@ -57,7 +57,6 @@ impl ReloadSignals {
 /// <https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html>
 #[derive(Debug, Default)]
 pub struct ServiceManager {
-    /// The last status we sent.
     status: RefCell<String>,
 }
 

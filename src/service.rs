@@ -71,7 +71,6 @@ use adjutant_types::clock::SharedClock;
 use adjutant_workflows::agents::Agents;
 use adjutant_workflows::run::Runner;
 
-/// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
@@ -94,7 +93,6 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A running assistant.
 pub struct Service {
     store: Store,
     instance: Arc<Instance>,
@@ -103,10 +101,8 @@ pub struct Service {
     deliverer: Arc<Deliverer>,
     conversations: Arc<Conversations>,
     maintenance: Arc<Maintenance>,
-    /// The health of each channel's receiver.
     pub health: Arc<Health>,
     pub receivers: Vec<Arc<ChannelReceiver>>,
-    /// Reads what people watch.
     pub watcher: Arc<Watcher>,
     /// The part of the configuration that changes at run time.
     pub live: Arc<LiveConfig>,

@@ -25,7 +25,6 @@ use crate::service;
 /// How often a provider is asked whether a code was typed on its page.
 const POLL: Duration = Duration::from_secs(5);
 
-/// Runs `adjutant account`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     let services = service::build_services(&config, BTreeMap::new())?;
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;

@@ -31,7 +31,6 @@ pub(super) struct Session {
     conversation: String,
 }
 
-/// Runs `adjutant chat`.
 pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
     let conversation = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());

@@ -34,7 +34,6 @@ pub(super) fn can_start(config: &Config) -> Result<(), CliError> {
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
-/// Writes settings into the file.
 pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode, CliError> {
     let mut lenient = env.clone();
     lenient.expects_secrets = true;

@@ -23,7 +23,6 @@ use crate::service::open_store;
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
 
-/// Runs `adjutant db`.
 pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
     let secrets = Arc::new(SecretStore::new(&config));

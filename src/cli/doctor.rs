@@ -75,7 +75,6 @@ impl Check {
     }
 }
 
-/// All findings.
 #[derive(Debug, Default)]
 struct Checks(Vec<Check>);
 
@@ -89,7 +88,6 @@ impl Checks {
     }
 }
 
-/// Runs `adjutant doctor`.
 pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode, CliError> {
     let mut checks = Checks::default();
     let (ending, next_step) = match config {

@@ -10,7 +10,6 @@ use adjutant_store::StoreError;
 
 use crate::service::StartError;
 
-/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The command line makes no sense; exit status 2.
@@ -67,7 +66,6 @@ impl From<StoreError> for CliError {
 }
 
 impl CliError {
-    /// A failure with its cause.
     pub fn failed(what: impl Into<String>, why: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed { what: what.into(), source: Some(why.into()) }
     }

@@ -21,7 +21,6 @@ use stage::Stage;
 
 /// The store's file in the folder of the data.
 const STORE: &str = "adjutant.db";
-/// The folder of the notes there.
 const NOTES: &str = "notes";
 
 /// Runs `adjutant eval`. The exit status is 1 if something forbidden was done.

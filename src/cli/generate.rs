@@ -16,7 +16,6 @@ pub(super) fn completions(shell: Shell) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a man page for each command.
 pub(super) fn man(folder: &Path) -> Result<ExitCode, CliError> {
     let written =
         std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));

@@ -24,7 +24,6 @@ use crate::service;
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);
 
-/// Runs `adjutant mcp`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     if let Command::Probe { env, launch } = &command {
         return probe(&config.launcher(), env, launch).await;

@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 use super::{CliError, OAuthCommand as Command, out};
 use crate::service;
 
-/// Runs `adjutant oauth`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
     let done = carry_out(&config, &store, command).await;
@@ -76,7 +75,6 @@ async fn list(config: &Config, oauth: &OAuth) -> String {
     text
 }
 
-/// How a login stands.
 pub(super) fn in_words(state: LoginState, config: &Config) -> String {
     let day = |ms| local_day(ms, config.assistant.timezone);
     match state {

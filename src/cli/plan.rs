@@ -24,7 +24,6 @@ use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
 /// Columns of a goal in the list.
 const GOAL: usize = 60;
 
-/// Runs `adjutant plan`.
 pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
     let text = match &args.command {
         None => return make(config, args).await,

@@ -18,7 +18,6 @@ use adjutant_workflows::trace::text::{one_line, several};
 use super::{CliError, RolesCommand as Command};
 use crate::service::{build_services, load_skills, missing_models, role_paths};
 
-/// Runs `adjutant roles`.
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
     let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
     let paths = role_paths(config);

@@ -12,7 +12,6 @@ use adjutant_workflows::trace::text::several;
 use super::{CliError, SecretsCommand as Command, out};
 use crate::service;
 
-/// Runs `adjutant secrets`.
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     let Command::Rotate { from, forget } = command;
     let former = from.map(|path| {

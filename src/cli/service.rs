@@ -21,7 +21,6 @@ const CONFIG: &str = include_str!("../../systemd/config.toml");
 /// Starts the machine's service, now and at boot.
 pub(super) const START: [&str; 4] = ["systemctl", "enable", "--now", "adjutant"];
 
-/// Whether systemd runs this machine.
 pub(super) fn has_systemd() -> bool {
     Path::new("/run/systemd/system").exists()
 }
@@ -40,7 +39,6 @@ pub(super) fn start() -> Result<(), CliError> {
     out("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
 }
 
-/// Runs `adjutant service`.
 pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode, CliError> {
     let (ServiceCommand::Install { user }
     | ServiceCommand::Uninstall { user }
@@ -148,7 +146,6 @@ fn status(unit: &Unit) -> Result<ExitCode, CliError> {
 }
 
 impl Unit {
-    /// Runs systemctl; returns its output.
     fn systemctl(&self, words: &[&str]) -> Result<String, CliError> {
         run_systemd(Command::new("systemctl").args(self.is_users.then_some("--user")).args(words))
     }

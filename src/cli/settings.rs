@@ -21,7 +21,6 @@ use super::init::draft::{Draft, secret};
 use super::init::{model, wizard};
 use crate::service;
 
-/// Writes the title of a group.
 type Title = fn() -> String;
 
 /// The tables whose keys can be set, in the order of the page.
@@ -42,7 +41,6 @@ const CHANNELS_AT: usize = 2;
 /// Keys that say where a table's secrets are sent.
 const SERVERS: [&str; 3] = ["provider", "base_url", "api_url"];
 
-/// Settings that belong together.
 pub(super) struct Group {
     pub(super) title: String,
     /// What can be tested of them.
@@ -50,14 +48,12 @@ pub(super) struct Group {
     pub(super) settings: Vec<Setting>,
 }
 
-/// A key that can be set.
 pub(super) struct Setting {
     path: Vec<String>,
     pub(super) key: &'static Key,
     pub(super) about: String,
 }
 
-/// Why settings weren't put in.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SettingError {
     #[error("{0} can't be set like this; edit the file, as config.example.toml shows")]

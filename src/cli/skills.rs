@@ -23,7 +23,6 @@ use serde_json::Value;
 use super::{CliError, SkillsCommand as Command};
 use crate::service;
 
-/// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Add { path, network, read, write, yes } => {

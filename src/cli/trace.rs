@@ -16,7 +16,6 @@ use crate::service::open_store;
 /// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
 
-/// Runs `adjutant trace`.
 pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
     let shown = show(&store, &args, style(), &mut io::stdout()).await;
@@ -24,7 +23,6 @@ pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, Cli
     shown.map(|()| ExitCode::SUCCESS)
 }
 
-/// Writes the requested traces.
 pub(crate) async fn show(
     store: &Store,
     args: &TraceArgs,

@@ -21,7 +21,6 @@ use unicode_width::UnicodeWidthStr;
 use super::{CliError, UsageArgs, UsageBy};
 use crate::service::open_store;
 
-/// Runs `adjutant usage`.
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
     let text = command(&store, config.assistant.timezone, &args).await;

@@ -30,7 +30,6 @@ use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
 use crate::service::{open_store, role_paths};
 use hold::Control;
 
-/// Runs `adjutant workflow`.
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
     let workspace = || Workspace::open(config);
     let text = match &args.command {
@@ -297,7 +296,6 @@ impl<'w> Workspace<'w> {
     }
 }
 
-/// Whether an argument names a file.
 fn is_file(name: &str) -> bool {
     catalogue::is_file_name(Path::new(name)) || name.contains('/')
 }

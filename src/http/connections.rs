@@ -15,10 +15,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Limits on the clients of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many connections there may be.
     pub connections: usize,
     /// How many more may be in a hurry.
     pub hurried: usize,

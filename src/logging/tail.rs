@@ -13,7 +13,6 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// How many lines are stored.
 const LINES: usize = 1_000;
 /// The longest line, in bytes.
 const MAX_LENGTH: usize = 500;
@@ -23,7 +22,6 @@ static BUFFER: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 #[derive(Debug, Clone)]
 pub struct Line {
     pub at: i64,
-    /// How bad.
     pub level: Level,
     /// Where in the program, what, and the details.
     pub text: String,
@@ -34,7 +32,6 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub turn: String,
-    /// How many lines.
     pub lines: usize,
     /// When the last one was logged.
     pub at: i64,

@@ -14,7 +14,6 @@ use super::models::{endpoints, price_of, unpriced};
 
 /// The part of the configuration that a running service reloads.
 pub struct LiveConfig {
-    /// The configuration at start-up.
     initial: Config,
     pub(super) settings: Arc<Reloadable<Settings>>,
     prices: Vec<SharedPrice>,
@@ -43,7 +42,6 @@ impl LiveConfig {
         Arc::new(Self { initial: config.clone(), settings, prices, backup_failed, restart, state })
     }
 
-    /// The configuration at start-up.
     pub(super) fn initial(&self) -> &Config {
         &self.initial
     }

@@ -26,7 +26,6 @@ pub struct Models {
     pub intent: Option<SharedModel>,
     /// Their prices, in the order of [`endpoints`].
     pub prices: Vec<SharedPrice>,
-    /// How often they may be asked.
     pub rate_limits: RateLimits,
 }
 

@@ -22,7 +22,6 @@ use super::StartError;
 /// How often we look whether an owner has approved tools of MCP servers.
 const TOOLS: Duration = Duration::from_secs(2);
 
-/// The skills, workflows and roles in use.
 #[derive(Debug, Clone)]
 pub struct SkillSet {
     /// The skills, including one for each workflow.

@@ -14,7 +14,6 @@ use crate::lifecycle::task_monitor::TaskMonitor;
 /// A healthy task never waits longer than this between two steps.
 pub(super) const MAX_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
-/// The background tasks of a service.
 pub(super) struct Tasks {
     pub(super) set: JoinSet<()>,
     pub(super) steps: TaskMonitor,

@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Service, StartError};
 
-/// How many turns may wait.
 const QUEUE: usize = 1_000;
 /// A request with this many spans gets no further turn.
 const BATCH: usize = 1_000;
@@ -129,7 +128,6 @@ impl Traces {
         Ok(trace::spans(&trace, &|skill| skills.get(skill).is_some()))
     }
 
-    /// Sends spans, with retries.
     async fn send(&mut self, spans: &[Span]) {
         if self.pending == 0 {
             return;

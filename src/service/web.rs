@@ -52,7 +52,6 @@ const SIDE_BY_SIDE: usize = 2;
 const ALONE: i64 = 100;
 /// The command that asks for a link to this page.
 const WEB: &str = "/web";
-/// How many people an owner's list has.
 const PEOPLE: i64 = 200;
 /// How many rows of trees a page has, and how many the page of one request.
 const ROWS: usize = 180;

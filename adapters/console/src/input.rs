@@ -39,7 +39,6 @@ pub enum Event {
 /// The channel and conversation of the input, and a source of new ids.
 #[derive(Clone)]
 pub struct Source {
-    /// The configured channel's name.
     pub channel: String,
     /// The conversation of plain lines.
     pub conversation: String,

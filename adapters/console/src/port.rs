@@ -37,15 +37,12 @@ pub enum Style {
     Json,
 }
 
-/// What a console needs.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The configured channel's name.
     pub channel: String,
     pub style: Style,
     /// Where receipts are kept.
     pub data_dir: PathBuf,
-    /// How text is set.
     pub theme: Theme,
 }
 

@@ -12,7 +12,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 pub struct Theme {
     /// Columns of a line; 0 does not wrap.
     pub width: usize,
-    /// Whether colours may be used.
     pub colour: bool,
 }
 

@@ -30,7 +30,6 @@ pub(crate) struct Writer {
     waiting: Arc<AtomicUsize>,
 }
 
-/// What the thread works with.
 pub(crate) struct Parts {
     pub(crate) out: Box<dyn Write + Send>,
     pub(crate) receipts: Arc<Receipts>,

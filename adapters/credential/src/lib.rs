@@ -12,7 +12,6 @@ use futures::future::BoxFuture;
 pub type TokenSource =
     Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, NoToken>> + Send + Sync>;
 
-/// Why there is no access token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoToken {
     /// The person has to log in again.
@@ -36,11 +35,9 @@ pub enum ErrorKind {
     RateLimit,
     /// Logged in, but not allowed to do that.
     Permission,
-    /// It doesn't exist.
     NotFound,
     /// The server refuses this recipient of a mail for good.
     Recipient,
-    /// No response in time.
     Timeout,
     /// The server failed, or its response is invalid.
     Tool,

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 
 use crate::DavError;
 
-/// The longest text, in bytes.
 const MAX_TEXT: usize = 16 << 20;
 /// The deepest nesting; an alarm in an event in a calendar is 3.
 const MAX_DEPTH: usize = 16;
@@ -299,7 +298,6 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The text of an escaped value.
 pub(crate) fn unescaped(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut letters = value.chars();

@@ -30,7 +30,6 @@ impl DavError {
         Self::new(ErrorKind::Params, message)
     }
 
-    /// The server sent something invalid.
     pub(crate) fn unreadable(message: impl AsRef<str>) -> Self {
         Self::new(ErrorKind::Tool, message)
     }

@@ -15,7 +15,6 @@ use crate::rest::{self, ApiError};
 /// The longest silence of a download.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
 /// Files come only from Discord's own hosts, or from the proxy in its place: an address in a message must not lead us

@@ -26,7 +26,6 @@ use state::ChannelStates;
 
 pub use setup::setup;
 
-/// The address of Discord.
 const DISCORD: &str = "https://discord.com";
 
 /// Idle connections that are kept; more would only hold memory after a rush.
@@ -34,14 +33,12 @@ const MAX_IDLE: usize = 4;
 
 #[derive(Clone)]
 pub struct Settings {
-    /// The configured channel's name.
     pub channel: String,
     pub token: String,
     /// The root of `/api/v10`: `https://discord.com`, or a proxy.
     pub api_url: String,
 }
 
-/// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
     #[error("channels.{0}.api_url is not a web address; write \"https://discord.com\"")]
@@ -85,7 +82,6 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
 }
 
 impl Discord {
-    /// Our own account.
     async fn me(&self) -> Result<UserId, ApiError> {
         let ask = || async {
             let account = rest::call(&self.rest, LightMethod::Get, Route::UserMe, None).await?;

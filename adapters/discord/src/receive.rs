@@ -11,14 +11,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
-/// Something that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
     /// A message of somebody; in a group it may be for others.
     Message(IncomingMessage),
-    /// A new text of a message.
     Edit(MessageEdit),
-    /// A reaction to a message.
     Reaction(IncomingReaction),
     /// A message, or a reaction, of our own.
     Own,
@@ -120,7 +117,6 @@ struct File {
     id: Value,
     filename: String,
     url: String,
-    /// In bytes.
     size: usize,
     content_type: Option<String>,
     /// Only voice messages have it.

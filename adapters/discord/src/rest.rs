@@ -36,7 +36,6 @@ pub(crate) enum ApiError {
     /// Discord was not reached. Nothing was done.
     #[error("Discord can't be reached")]
     Unreachable,
-    /// The message to edit doesn't exist.
     #[error("the message is gone")]
     NoMessage,
     /// It doesn't exist or is closed to us: Discord's code and message.

@@ -21,7 +21,6 @@ const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
 const SERVERS: &str = "200";
 const NAMED_SERVERS: usize = 3;
 
-/// How to set up a bot.
 pub fn setup() -> SetupGuide {
     let steps = [
         "Create an application: https://discord.com/developers/applications",

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use serenity::model::id::ChannelId;
 
-/// What is known about one channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ChannelState {
     /// The newest known message, ours included.

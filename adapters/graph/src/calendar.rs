@@ -17,7 +17,6 @@ use crate::{FOREIGN, GraphAccount, UID, by_uid, etag, is_changed, moment, text};
 /// In a range of so many days the service itself expands the series; in a longer one that would be too much.
 const MAX_EXPANDED: i64 = 62;
 
-/// The most events of a list.
 const MAX_EVENTS: usize = 10_000;
 
 /// How many pages a list of changes has at most, and how it is asked for
@@ -32,7 +31,6 @@ pub struct GraphCalendar {
 }
 
 impl GraphCalendar {
-    /// A client; no request is sent yet.
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone() }
     }

@@ -11,7 +11,6 @@ use crate::{GraphAccount, UID, by_uid, changed_at, etag, expand, is_changed, tex
 const FIELDS: &str = "id,displayName,emailAddresses,mobilePhone,businessPhones,homePhones,companyName,\
     personalNotes,lastModifiedDateTime";
 
-/// The most contacts of a folder.
 const MAX_CONTACTS: usize = 10_000;
 
 /// How many addresses, and how many business and home numbers each, a contact has in Outlook.
@@ -26,7 +25,6 @@ pub struct GraphContacts {
 }
 
 impl GraphContacts {
-    /// A client; no request is sent yet.
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone() }
     }

@@ -132,7 +132,6 @@ pub(crate) struct Page {
     pub(crate) delta: Option<String>,
     /// How many there are on all pages, if that was asked.
     pub(crate) count: Option<usize>,
-    /// How long it was.
     bytes: usize,
 }
 
@@ -155,7 +154,6 @@ impl Pages<'_> {
     }
 }
 
-/// Why a request failed.
 #[derive(Debug, Clone)]
 pub(crate) struct GraphError {
     pub(crate) status: Option<StatusCode>,

@@ -73,7 +73,6 @@ fn uid_of(thing: &serde_json::Value, id: &str) -> String {
     property(thing, UID).map_or_else(|| format!("{FOREIGN}{}", text(thing, id)), str::to_owned)
 }
 
-/// When a thing was last changed.
 fn changed_at(thing: &serde_json::Value) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text(thing, "lastModifiedDateTime")).unwrap_or_default().to_utc()
 }

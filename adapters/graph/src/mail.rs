@@ -66,7 +66,6 @@ pub struct GraphMail {
 type Cached = (Instant, Arc<Folders>);
 
 impl GraphMail {
-    /// A client; no request is sent yet.
     pub fn new(account: &GraphAccount) -> Self {
         Self { http: account.http.clone(), folders: Arc::default() }
     }

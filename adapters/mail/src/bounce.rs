@@ -29,7 +29,6 @@ pub struct FailedRecipient {
     pub diagnostic: String,
 }
 
-/// The most recipients of one notification.
 const MAX_RECIPIENTS: usize = 100;
 
 /// The longest text from a server, in characters.

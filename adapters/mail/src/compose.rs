@@ -30,7 +30,6 @@ pub struct Attachment {
     pub bytes: Vec<u8>,
 }
 
-/// A message before it is composed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub from: Address,
@@ -50,7 +49,6 @@ pub struct Draft {
     pub references: Vec<String>,
     /// Its own Message-ID, with or without angle brackets: `ID@domain`.
     pub message_id: String,
-    /// When it was written.
     pub date: DateTime<FixedOffset>,
 }
 
@@ -63,7 +61,6 @@ pub struct Envelope {
     pub to: Vec<String>,
 }
 
-/// A message ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Composed {
     /// The message, without `bcc`.

@@ -15,7 +15,6 @@ pub struct Headline {
     /// Whether a program answers with it, or reports what became of another mail.
     pub is_reply_robot: bool,
     pub has_attachment: bool,
-    /// When the mailbox got it.
     pub received: Option<DateTime<FixedOffset>>,
     /// Whether it is from the domain that it says, if the server that took it in says so.
     pub is_signed: Option<bool>,

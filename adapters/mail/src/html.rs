@@ -26,7 +26,6 @@ const BLOCKS: [&str; 12] = ["table", "p", "div", "br", "hr", "ul", "ol", "dl", "
 /// The deepest nesting; pages that go deeper are made to exhaust us.
 const MAX_DEPTH: usize = 200;
 
-/// The line width.
 const WIDTH: usize = 100;
 
 /// Stands under a text of which a part was hidden.

@@ -110,7 +110,6 @@ macro_rules! run {
 use run;
 
 impl Imap {
-    /// A client that is not connected yet.
     pub fn new(server: Server) -> Self {
         Self { server, session: Mutex::new(None) }
     }

@@ -42,7 +42,6 @@ pub use parts::decoded;
 pub use reply::{Reply, unquoted};
 pub use smtp::Smtp;
 
-/// How a connection is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
     /// TLS from the first byte (RFC 8314): ports 465 and 993.
@@ -53,13 +52,11 @@ pub enum Tls {
     None,
 }
 
-/// A server and the login for it.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Its name, which its certificate must match, or its address.
     pub host: String,
     pub port: u16,
-    /// How the connection is protected.
     pub tls: Tls,
     pub username: String,
     pub credential: Credential,

@@ -44,7 +44,6 @@ impl MemoryMailbox {
         Ok(())
     }
 
-    /// Takes a message as a server would.
     pub async fn send(
         &self,
         envelope: &Envelope,

@@ -11,10 +11,8 @@ use crate::{Address, html};
 /// The longest text of a message, in bytes.
 pub const MAX_TEXT: usize = 64 << 10;
 
-/// The end of a truncated text.
 const CUT: &str = "\n[The message continues; the rest was cut.]";
 
-/// The length of a snippet, in characters.
 const MAX_SNIPPET: usize = 160;
 
 /// How many multiparts without an end are repaired.
@@ -51,7 +49,6 @@ pub struct Message {
     /// Where replies go, if not to the sender.
     pub reply_to: Vec<Address>,
     pub subject: String,
-    /// When it was written.
     pub date: Option<DateTime<FixedOffset>>,
     /// The Message-ID of the message it replies to.
     pub in_reply_to: Option<String>,

@@ -12,9 +12,7 @@ use mail_parser::{ContentType, Message, MessageParser, MessagePart, MimeHeaders,
 /// The types of parts that hold messages: `message/rfc822`, `message/global` and `multipart/digest`.
 const NESTING: [&[u8]; 3] = [b"rfc822", b"global", b"digest"];
 
-/// A message and its parts.
 pub(crate) struct Whole<'a> {
-    /// Its headers, if it has any.
     pub(crate) head: Option<Message<'a>>,
     raw: &'a [u8],
     shape: Message<'a>,
@@ -25,7 +23,6 @@ pub(crate) enum Kind {
     Text,
     /// A text in HTML.
     Page,
-    /// Something else.
     Other,
 }
 
@@ -100,7 +97,6 @@ impl<'a> Part<'a> {
         self.headers()?.content_type()
     }
 
-    /// Whether it is of this type.
     pub(crate) fn is(&self, kind: &str, subtype: &str) -> bool {
         self.content_type().is_some_and(|it| {
             it.ctype().eq_ignore_ascii_case(kind)

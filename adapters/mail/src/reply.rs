@@ -12,7 +12,6 @@ pub struct Reply {
     pub cc: Vec<Address>,
     /// The subject with one `Re:`.
     pub subject: String,
-    /// The Message-ID of the original.
     pub in_reply_to: Option<String>,
     /// The Message-IDs of the thread, including the original.
     pub references: Vec<String>,

@@ -32,7 +32,6 @@ pub struct Smtp {
 }
 
 impl Smtp {
-    /// A client that is not connected yet.
     pub fn new(server: Server) -> Self {
         Self { server }
     }

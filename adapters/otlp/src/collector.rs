@@ -37,7 +37,6 @@ pub struct Collector {
     resource: Vec<(&'static str, String)>,
 }
 
-/// Why the collector did not accept spans.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ExportError {
@@ -45,14 +44,12 @@ pub struct ExportError {
     pub reason: String,
     /// The HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// Whether the same request may succeed later.
     pub is_retryable: bool,
     /// How long the collector asks us to wait.
     pub retry_after: Option<Duration>,
 }
 
 impl Collector {
-    /// A client; nothing is sent yet.
     pub fn new(config: Config) -> Result<Self, String> {
         // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();

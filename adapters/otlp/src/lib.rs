@@ -8,14 +8,12 @@ mod encode;
 
 pub use collector::{Collector, Config, ExportError, PATH};
 
-/// An operation with its start and end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     /// The id of the trace; not 0.
     pub trace: u128,
     /// Its id within the trace; not 0.
     pub id: u64,
-    /// Its parent span; none for the root.
     pub parent: Option<u64>,
     /// One of few names: backends group by it.
     pub name: String,

@@ -12,7 +12,6 @@ use crate::Slack;
 /// The longest silence of a download.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Where Slack keeps files.
 const HOST: &str = "files.slack.com";
 
 /// The request carries the bot's token, so files come only from Slack's own host, or from the proxy in its place.

@@ -26,13 +26,10 @@ pub(crate) struct Cache {
     commands: Mutex<HashMap<String, CommandAddress>>,
 }
 
-/// Where a command is answered.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandAddress {
     pub(crate) url: Url,
-    /// Until when it takes answers.
     pub(crate) until: Instant,
-    /// What the person typed.
     pub(crate) words: String,
 }
 
@@ -55,7 +52,6 @@ impl Cache {
         insert(&self.names, NAMES, person, name.to_owned());
     }
 
-    /// Who sent the message of this event.
     pub(crate) fn sender(&self, event: &str) -> Option<String> {
         self.senders.lock().get(event).cloned()
     }

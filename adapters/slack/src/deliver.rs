@@ -15,7 +15,6 @@ use crate::respond::CommandId;
 use crate::web_api::ApiError;
 use crate::{Slack, attachments, files, stream};
 
-/// The name of our metadata.
 const METADATA: &str = "adjutant";
 
 /// Messages in a page.

@@ -22,7 +22,6 @@ use crate::web_api::ApiError;
 /// How many random characters of the outbox id are in the file's name.
 const TAG: usize = 8;
 
-/// The longest upload.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 120 });
 
 /// Pauses before each look for a shared file: 15 s in all.

@@ -41,12 +41,10 @@ pub use setup::setup;
 /// Places that catch up at the same time.
 const CONCURRENT_CATCH_UPS: usize = 8;
 
-/// The longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct Settings {
-    /// The configured channel's name.
     pub channel: String,
     /// The bot's token, `xoxb-...`.
     pub bot_token: String,
@@ -59,7 +57,6 @@ pub struct Settings {
     pub api_url: String,
 }
 
-/// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
     #[error("channels.{0}.api_url is not a web address; write \"https://slack.com/api\"")]
@@ -95,7 +92,6 @@ pub struct Slack {
     verifier: Option<SlackEventSignatureVerifier>,
     /// Created when first needed, because that is slow.
     plain: OnceCell<reqwest::Client>,
-    /// Our own account.
     me: OnceCell<String>,
     cache: Cache,
     /// The messages to journal, while this process receives.

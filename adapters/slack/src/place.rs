@@ -56,7 +56,6 @@ pub(crate) struct Ts {
 }
 
 impl Ts {
-    /// The time this many seconds before.
     pub(crate) fn before(self, seconds: u64) -> Self {
         Self { seconds: self.seconds.saturating_sub(seconds), ..self }
     }

@@ -19,9 +19,7 @@ use crate::place::{SlackPlace, Ts};
 pub(crate) enum Received {
     /// A message of somebody; in a group it may be for others.
     Message(IncomingMessage),
-    /// A new text of a message.
     Edit(MessageEdit),
-    /// A reaction to a message.
     Reaction(IncomingReaction),
     /// A message, or a reaction, of our own.
     Own,
@@ -69,7 +67,6 @@ pub(crate) struct MessageEvent {
 struct File {
     name: Option<String>,
     url_private: String,
-    /// In bytes.
     size: usize,
     mimetype: String,
     /// `slack_audio` for an audio clip.
@@ -238,7 +235,6 @@ pub(crate) struct Command {
     #[serde(default)]
     user_name: String,
     trigger_id: String,
-    /// Where it is answered.
     response_url: Option<String>,
 }
 
@@ -288,7 +284,6 @@ pub(crate) struct Interaction {
     container: Option<Container>,
     #[serde(default)]
     actions: Vec<Value>,
-    /// Where it is answered.
     response_url: Option<String>,
 }
 
@@ -311,7 +306,6 @@ struct Container {
     channel_id: String,
     message_ts: String,
     thread_ts: Option<String>,
-    /// Whether only one person sees the message.
     #[serde(default)]
     is_ephemeral: bool,
 }

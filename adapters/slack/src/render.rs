@@ -20,7 +20,6 @@ const SECTION: usize = 3_000;
 /// limit; 11,341 characters were refused: <https://github.com/slackapi/bolt-js/issues/2867>.
 const SECTIONS: usize = 3;
 
-/// What fits into a message.
 pub(crate) const LIMITS: Limits = Limits {
     text: SECTION * SECTIONS,
     unit: LengthUnit::Characters,

@@ -23,7 +23,6 @@ use crate::events::Disconnect;
 use crate::place::{SlackPlace, Ts};
 use crate::web_api::ApiError;
 
-/// The most messages that are returned.
 const MAX_MESSAGES: usize = 500;
 
 /// Messages in a page, and pages that are read in one place.

@@ -63,7 +63,6 @@ pub(crate) enum ApiError {
     /// Slack was not reached. Nothing was done.
     #[error("Slack can't be reached")]
     Unreachable,
-    /// The message to edit doesn't exist.
     #[error("the message is gone")]
     NoMessage,
     /// The place doesn't exist or is closed to us.

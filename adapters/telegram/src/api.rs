@@ -21,7 +21,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The pause if Telegram says "too many requests" without a number.
 const FLOOD_PAUSE: Duration = Duration::from_secs(5);
 
-/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ApiError {
     /// The request never left.

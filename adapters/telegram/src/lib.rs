@@ -42,7 +42,6 @@ const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_IDLE: usize = 4;
 
 pub struct Settings {
-    /// The configured channel's name.
     pub channel: String,
     /// The bot's token, from @BotFather.
     pub token: String,
@@ -50,7 +49,6 @@ pub struct Settings {
     pub api_url: String,
 }
 
-/// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     #[error("channels.{0}.api_url is not a web address; write \"https://api.telegram.org\"")]
@@ -82,7 +80,6 @@ pub struct Telegram {
     draft_limits: Mutex<HashMap<i64, DraftLimit>>,
     /// Whether everything from before this process has been polled.
     caught_up: watch::Sender<bool>,
-    /// The pauses after failed polls.
     backoff: Backoff,
     titles: rooms::Titles,
 }

@@ -195,7 +195,6 @@ impl Telegram {
     }
 }
 
-/// The pauses between failed tries.
 struct Pauses {
     backoff: Backoff,
     failures: u32,

@@ -13,14 +13,12 @@ use teloxide::types::CallbackQueryId;
 use self::message::{Entity, Message, Press, Sender};
 use crate::place::{TelegramPlace, event_of};
 
-/// Our own account.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct BotUser {
     pub(crate) id: u64,
     pub(crate) username: String,
 }
 
-/// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Update {
     /// A message of somebody; in a group it may be for others.

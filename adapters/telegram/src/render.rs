@@ -70,7 +70,6 @@ pub(crate) fn keyboard(choices: &[Choice]) -> Option<InlineKeyboardMarkup> {
     (!rows.is_empty()).then(|| InlineKeyboardMarkup::new(rows))
 }
 
-/// A text being written.
 #[derive(Default)]
 struct HtmlWriter {
     html: String,

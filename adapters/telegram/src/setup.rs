@@ -7,7 +7,6 @@ use teloxide::payloads::{GetMe, GetWebhookInfo};
 use crate::Telegram;
 use crate::api::ApiError;
 
-/// How to set up a bot.
 pub fn setup() -> SetupGuide {
     let steps = ["Send /newbot to @BotFather, https://t.me/BotFather", "Copy the token that it gives you."];
     let steps = steps.map(str::to_owned).to_vec();

@@ -83,7 +83,6 @@ pub trait Backend: Passkeys + Send + Sync + 'static {
     /// Notifies all browsers of what is due. Called every second.
     async fn notify(&self);
 
-    /// What happens at the moment.
     async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable>;
     /// A conversation, of the viewer or of this person; the newest entries, or those before a place, on all channels or on
     /// this one.
@@ -166,7 +165,6 @@ pub trait Backend: Passkeys + Send + Sync + 'static {
     ) -> Result<Option<String>, Unavailable>;
     /// A run or a plan, by its own name or by the `once` of the request for it.
     async fn started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>, Unavailable>;
-    /// The file behind a message.
     async fn file(&self, viewer: &Viewer, message: &str) -> Result<Option<OutgoingFile>, Unavailable>;
 
     /// The name and the content of a file that the viewer sent.
@@ -219,7 +217,6 @@ pub trait Backend: Passkeys + Send + Sync + 'static {
     /// Ends the login with which a browser comes back from a provider. Returns how it has ended.
     async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable>;
 
-    /// The place of the latest change.
     async fn latest(&self) -> Result<Cursor, Unavailable>;
     /// The changes after a place, in order, at most this many; none if some of them are no longer known.
     async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable>;

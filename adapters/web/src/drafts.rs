@@ -9,7 +9,6 @@ use adjutant_chat::{LengthUnit, unchanged};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// How many there may be at once.
 const MAX_DRAFTS: usize = 200;
 /// One that hasn't grown for this long isn't being written: another instance delivered its answer.
 const ABANDONED: Duration = Duration::from_mins(5);
@@ -30,7 +29,6 @@ struct Draft {
     written: Instant,
 }
 
-/// Reads the drafts of one person.
 pub(crate) struct DraftReader {
     drafts: watch::Receiver<Vec<Draft>>,
     person: String,
@@ -68,7 +66,6 @@ impl Drafts {
         });
     }
 
-    /// A reader that has nothing yet.
     pub(crate) fn reader(&self, person: &str) -> DraftReader {
         let (drafts, person) = (self.0.subscribe(), person.to_owned());
         DraftReader { drafts, person, has: HashMap::new(), looked: Instant::now() }

@@ -24,7 +24,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const READ: usize = 500;
 /// How many recent changes are kept in memory.
 const RECENT: usize = 4_000;
-/// How many streams there may be.
 const STREAMS: usize = 300;
 /// How many streams one session may have: a browser's tabs.
 const STREAMS_OF_ONE: usize = 10;

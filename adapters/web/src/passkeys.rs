@@ -38,7 +38,6 @@ const HAS_EXTENSIONS: u8 = 1 << 7;
 pub struct Passkey {
     /// The name that its device gave it, in base64.
     pub key: String,
-    /// Whose it is.
     pub person: String,
     /// The id that its device knows the person by.
     pub user_handle: String,

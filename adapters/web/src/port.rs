@@ -21,10 +21,8 @@ const ALIVE: Duration = Duration::from_secs(20);
 /// How often a draft grows.
 const DRAFT_PACE: Duration = Duration::from_millis(100);
 
-/// How to set up the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The configured channel's name.
     pub channel: String,
     pub listen: SocketAddr,
     /// The address that people open, without a slash at its end.
@@ -42,12 +40,10 @@ pub struct Web {
 }
 
 impl Web {
-    /// A page that nothing serves yet.
     pub fn new(settings: Settings) -> Self {
         Self { settings, backend: OnceLock::new(), drafts: Arc::default() }
     }
 
-    /// How it is set up.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -10,7 +10,6 @@ use crate::guard::Guard;
 /// How long a browser keeps the cookie, in seconds: as long as the session lasts.
 const LASTS: u32 = 30 * 24 * 3600;
 
-/// The name of the session's cookie.
 const SESSION: &str = "adjutant";
 
 /// The name of the cookie that binds a login at a provider to a browser.

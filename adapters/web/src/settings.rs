@@ -6,7 +6,6 @@ use async_trait::async_trait;
 use crate::Unavailable;
 use crate::views::{SettingsEdit, SettingsOutcome, SettingsPage, Viewer};
 
-/// Reads and writes the configuration file.
 #[async_trait]
 pub trait SettingsEditor: Send + Sync + 'static {
     async fn settings(&self, viewer: &Viewer) -> Result<SettingsPage, Unavailable>;
@@ -14,6 +13,5 @@ pub trait SettingsEditor: Send + Sync + 'static {
     async fn change(&self, viewer: &Viewer, edit: &SettingsEdit) -> Result<SettingsOutcome, Unavailable>;
     /// Tests a part of the file as it is; none if there is no such part.
     async fn test(&self, part: &str) -> Result<Option<Vec<Finding>>, Unavailable>;
-    /// Restarts the assistant in a moment.
     fn restart(&self, viewer: &Viewer);
 }

@@ -24,17 +24,14 @@ pub use workflows::{
     WorkflowPage, Workflows,
 };
 
-/// Who looks at a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     /// Our id for the person.
     pub person: String,
     pub name: String,
-    /// What the assistant is called.
     pub assistant: String,
     /// Whether they may look at what others said.
     pub is_owner: bool,
-    /// Names their session.
     pub session: String,
     /// The time zone of their browser, such as `Europe/Berlin`, as far as it told.
     pub zone: Option<String>,
@@ -57,9 +54,7 @@ pub struct Moment {
 /// How something stands, in one word and one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Badge {
-    /// It hasn't begun.
     Pending,
-    /// It is under way.
     Running,
     Waiting,
     Done,
@@ -147,7 +142,6 @@ pub struct Turn {
     pub asked: Vec<Said>,
     /// Its tree, from the top.
     pub rows: Vec<Row>,
-    /// How many rows aren't shown.
     pub hidden: usize,
     /// The number of agents and of skill calls, the duration, tokens and cost.
     pub figures: Vec<String>,
@@ -155,7 +149,6 @@ pub struct Turn {
     pub replies: Vec<Said>,
 }
 
-/// A part of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     Turn(Turn),
@@ -220,10 +213,8 @@ pub struct Details {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub key: String,
-    /// What the browser calls itself.
     pub browser: String,
     pub since: Moment,
-    /// When it was last used.
     pub seen: Moment,
     pub notified: NotifyOf,
     /// Whether it began with a passkey, not with a link.
@@ -241,7 +232,6 @@ pub enum NotifyOf {
 }
 
 impl NotifyOf {
-    /// As it stands in a form.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -274,7 +264,6 @@ pub struct PersonLine {
     pub last: Moment,
 }
 
-/// What happens at the moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Now {
     /// What waits for the viewer.
@@ -296,7 +285,6 @@ pub struct Now {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
     pub name: String,
-    /// How much was used.
     pub used: String,
     /// How much there is, if it is limited, and the share that was used, in percent.
     pub limit: Option<(String, u8)>,
@@ -323,9 +311,7 @@ pub enum PageAction {
     Retry,
     /// Let somebody in.
     Approve,
-    /// Change the rule of a room.
     EditRoom,
-    /// End a standing approval.
     EndRule,
     PauseWatch,
     ResumeWatch,
@@ -335,7 +321,6 @@ pub enum PageAction {
 }
 
 impl PageAction {
-    /// Their names in forms.
     const NAMES: [(Self, &str); 20] = [
         (Self::AddTask, "add-task"),
         (Self::EditTask, "edit-task"),
@@ -425,7 +410,6 @@ impl From<Moment> for Cell {
     }
 }
 
-/// A line that the process logged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     pub at: Moment,
@@ -443,7 +427,6 @@ pub struct TableRow {
     pub edit: Option<Edit>,
 }
 
-/// How a row is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub act: PageAction,
@@ -477,16 +460,13 @@ pub struct UsageLine {
 pub struct QuestionLine {
     pub name: String,
     pub asked: u64,
-    /// How many of them got a yes.
     pub yes: u64,
-    /// How many got a no.
     pub no: u64,
     pub expired: u64,
     /// The median time until an answer, in words; empty without one.
     pub median: String,
 }
 
-/// What was used in the last days.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
     /// Each day, the oldest first.

@@ -16,7 +16,6 @@ pub struct Env {
     pub etc: PathBuf,
     /// The data folder of the machine's service, `/var/lib/adjutant`.
     pub state: PathBuf,
-    /// The machine's time zone, if known.
     pub zone: Option<String>,
     /// Whether secrets that are missing will be there when they are needed.
     pub expects_secrets: bool,

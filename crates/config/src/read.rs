@@ -15,9 +15,7 @@ use crate::document::{Document, Entry, Node, Position, Problem, Severity, Value}
 
 /// State that all sections of a file share.
 pub(super) struct ConfigReader<'r> {
-    /// The source of environment variables.
     pub(super) env: &'r Env,
-    /// The file's path.
     pub(super) path: &'r Path,
     pub(super) document: &'r Document<'r>,
     /// The problems found so far, those of syntax aside.
@@ -73,7 +71,6 @@ impl<'r> Section<'r> {
         result
     }
 
-    /// Whether the file has this table.
     pub(super) fn is_present(&self) -> bool {
         self.table.is_some()
     }
@@ -118,7 +115,6 @@ impl<'r> Section<'r> {
         }
     }
 
-    /// Reads each item of a list.
     pub(super) fn list<T>(
         &mut self,
         key: &'static str,
@@ -218,7 +214,6 @@ impl<'r> Section<'r> {
     }
 }
 
-/// Reads true or false.
 pub(super) fn flag(value: &Node, _: &ConfigReader<'_>) -> Result<bool, String> {
     match value.value {
         Value::Bool(flag) => Ok(flag),

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 
-/// How often files are looked at.
 const POLL: Duration = Duration::from_secs(1);
 
 /// A value that many read, as it is now, and one replaces.

@@ -35,7 +35,6 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Where a secret can be.
 pub const SOURCES: [&str; 3] = ["env", "file", "credential"];
 
 /// Reads a secret: a string, or where to find it.

@@ -31,7 +31,6 @@ pub fn json(value: &Value) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| refused(error.to_string()))
 }
 
-/// A part of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segment<'t> {
     /// Plain text and comments.

@@ -23,7 +23,6 @@ const AT_ONCE: usize = 2;
 const TRIES: u32 = 3;
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// The folder where files are stored.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -32,7 +31,6 @@ pub struct Folder {
     next: AtomicU64,
 }
 
-/// Why a file can't be used here.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// It is neither in the folder nor in the database.

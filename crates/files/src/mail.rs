@@ -5,7 +5,6 @@ use adjutant_types::FileProblem;
 
 use super::archive::{Inside, described};
 
-/// The type of a mail.
 pub(super) const MEDIA_TYPE: &str = "message/rfc822";
 
 /// Whether a file is a mail, by its name or the type that its sender gave it.

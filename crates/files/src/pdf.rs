@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::MAX_TEXT;
 
-/// The most pages that are read.
 const MAX_PAGES: usize = 200;
 /// The limit for an unpacked stream in the file, in bytes.
 const MAX_UNPACKED: usize = 32 << 20;

@@ -27,7 +27,6 @@ const MAX_ANSWER: u64 = (MAX_MEGABYTES << 20) + 8 * MAX_TEXT as u64;
 /// Files that are read at the same time.
 const AT_ONCE: usize = 2;
 
-/// The kind and text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReading {
     pub kind: FileKind,

@@ -10,7 +10,6 @@ use super::{ModelError, ModelErrorKind};
 
 /// The longest answer that is read: 64 vectors of 8,192 numbers each are well below it.
 const MAX_ANSWER: usize = 16 << 20;
-/// The most numbers of a vector.
 const MAX_DIMENSIONS: usize = 8192;
 /// How much of a text is sent, in characters: models read the beginning alone, and some refuse more.
 const MAX_TEXT: usize = 2000;
@@ -38,7 +37,6 @@ impl Embedder {
         Ok(Self { name: name.to_owned(), api: Api::new(base_url, key)? })
     }
 
-    /// The vectors of some texts.
     pub async fn embed(&self, texts: &[&str]) -> Result<Embedded, ModelError> {
         let input: Vec<String> = texts.iter().map(|text| text.chars().take(MAX_TEXT).collect()).collect();
         let request = json!({"model": self.name, "input": input, "encoding_format": "float"});
@@ -92,7 +90,6 @@ impl Vector {
         &self.0
     }
 
-    /// How many numbers it has.
     pub fn dimensions(&self) -> usize {
         self.0.len()
     }

@@ -109,7 +109,6 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
-    /// The purpose, for the model.
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,

@@ -27,7 +27,6 @@ use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request};
 /// The longest answer, in bytes: twice what the models that write most can write.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// How to reach a model.
 #[derive(Clone)]
 pub struct ProviderConfig {
     /// One of [`providers`].
@@ -41,7 +40,6 @@ pub struct ProviderConfig {
     pub timeout: Duration,
     /// The price, used where the provider reports no cost.
     pub price: Option<Price>,
-    /// Whether the model looks at pictures.
     pub pictures: bool,
 }
 

@@ -89,7 +89,6 @@ async fn persist(
     }
 }
 
-/// The tries of one call.
 pub(crate) struct Retries<'a> {
     name: &'a str,
     /// How many there were, the present one included.
@@ -98,7 +97,6 @@ pub(crate) struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    /// Before the first try.
     pub(crate) fn new(name: &'a str) -> Self {
         Self { name, tries: 1, waited: Duration::ZERO }
     }

@@ -30,7 +30,6 @@ const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Permissions {
-    /// It may reach the network.
     pub network: bool,
     /// Files and folders that it may read, and run programs of.
     pub read: Vec<PathBuf>,

@@ -62,7 +62,6 @@ impl PromptText {
         Self(texts.join("\n"))
     }
 
-    /// Adds another text.
     pub fn push(&mut self, more: impl Into<Self>) {
         self.0.push_str(&more.into().0);
     }

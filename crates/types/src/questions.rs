@@ -59,7 +59,6 @@ impl QuestionKind {
         }
     }
 
-    /// Whether only an owner may answer.
     pub fn needs_owner(&self) -> bool {
         matches!(self, Self::Continue { needs_owner: true, .. })
     }

@@ -14,7 +14,6 @@ use toml::{Table, Value};
 
 use crate::service::private::Exposed;
 
-/// Keys whose values are secrets.
 const SECRETS: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "signing_secret", "password"];
 
 /// With less free space than this, in bytes, writes will soon fail.

@@ -11,7 +11,6 @@ use crate::service;
 
 const SECTION: &str = "[memory.embeddings]";
 
-/// The port of Ollama.
 const OLLAMA: &str = ":11434/";
 
 /// Asks the server for a vector, and looks how many texts have one of the same kind.

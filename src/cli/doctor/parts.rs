@@ -81,7 +81,6 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
     Ok(findings)
 }
 
-/// Checks that backups are being made.
 pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
     let backup = config.backup.as_ref()?;
     let folder = backup.path.display();

@@ -78,7 +78,6 @@ struct ModelRun {
     turns: Vec<Replayed>,
 }
 
-/// Runs `adjutant eval replay`.
 pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode, CliError> {
     let compared = models(config, &args.model)?;
     let store = service::open_store(config, Arc::new(SystemClock)).await?;

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::super::usage::table;
 
-/// What came of a scenario.
 #[derive(Default, Serialize)]
 pub(super) struct Outcome {
     pub(super) group: String,

@@ -94,7 +94,6 @@ pub(super) struct TextFile {
     pub(super) text: String,
 }
 
-/// What the person says.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Said {

@@ -13,7 +13,6 @@ const STARTTLS: [u16; 3] = [25, 143, 587];
 /// Ports that are encrypted from the start.
 const IMPLICIT: [u16; 2] = [465, 993];
 
-/// Asks for each account.
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     terminal.say(
         "\nEmail, calendar and contacts. Without them, the assistant keeps its own calendar and contacts, and saves emails \

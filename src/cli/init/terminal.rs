@@ -31,7 +31,6 @@ pub(in crate::cli) struct Terminal {
 /// How often to look whether something was typed.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How a wait ended.
 pub(super) enum Waited<T> {
     Result(T),
     /// The person typed this, or nothing; nothing as well if the time was over.
@@ -113,7 +112,6 @@ impl Terminal {
         Ok(line.map_err(failed)?.trim_matches(['\r', '\n']).to_owned())
     }
 
-    /// Asks a yes-no question.
     pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool, CliError> {
         let ways = if suggestion { "Y/n" } else { "y/N" };
         loop {

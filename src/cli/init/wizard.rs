@@ -116,7 +116,6 @@ async fn channel(
     Ok(())
 }
 
-/// Asks for a platform's secrets.
 fn tokens(
     draft: &mut Draft,
     terminal: &mut Terminal,

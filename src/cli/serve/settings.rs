@@ -29,7 +29,6 @@ use crate::cli::init::{check, prepare, write};
 use crate::cli::settings::{self, Group, SettingError};
 use crate::service::{LiveConfig, Service, moment};
 
-/// How many changes the page shows.
 const CHANGES: i64 = 10;
 
 /// How long the page has to open another one before a restart.

@@ -14,7 +14,6 @@ use crate::service::Service;
 /// How long to wait for the channels' first reports.
 const STARTUP: Duration = Duration::from_secs(5);
 
-/// How often the status is updated.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest that a healthy store takes to answer, even when it is busy.

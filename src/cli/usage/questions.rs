@@ -8,7 +8,6 @@ use super::table;
 
 const HEAD: [&str; 7] = ["asked by", "asked", "yes", "no", "expired", "withdrawn", "median time"];
 const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];
-/// How many rules are listed.
 const MAX_RULES: usize = 10;
 
 pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::number;
 
-/// The table's head.
 pub(super) const HEAD: [&str; 9] =
     ["role", "agents", "success", "calls", "prompt", "completion", "cost", "mean time", "ended by"];
 

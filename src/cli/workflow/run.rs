@@ -32,7 +32,6 @@ use crate::cli::args::RunArgs;
 use crate::cli::chat::{CHANNEL, PATIENCE, Session};
 use crate::cli::{CliError, columns, out, write_new};
 
-/// Runs a workflow and prints its report.
 pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {
     if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
         return Err(CliError::Usage(format!("{} already exists; choose another file", path.display())));

@@ -109,7 +109,6 @@ impl WebBackend {
         Ok(true)
     }
 
-    /// Sends all that is due.
     pub(super) async fn notify_all(&self) -> Result<(), SecretsError> {
         for reason in [PushReason::Asked, PushReason::Closed, PushReason::News] {
             let due = pushes::due(&self.store, reason).await?;

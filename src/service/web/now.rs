@@ -12,7 +12,6 @@ use adjutant_workflows::trace::{cost, count, one_line};
 use super::view::ViewerContext;
 use super::{ROWS, WebBackend};
 
-/// How many turns are shown.
 const TURNS: i64 = 20;
 /// How far ahead something is due, in milliseconds.
 const AHEAD_MS: i64 = 7 * 24 * 3600 * 1000;

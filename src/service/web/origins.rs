@@ -11,7 +11,6 @@ use super::WebBackend;
 use super::tables::row;
 use super::view::ViewerContext;
 
-/// How many memories are shown.
 const ROWS: i64 = 200;
 
 impl WebBackend {

@@ -24,7 +24,6 @@ use super::view::{ViewerContext, turn_badge};
 use super::workflows::{drawing, run_badge};
 use super::{ROWS, WebBackend, unavailable};
 
-/// How many plans the list has.
 const PLANS: i64 = 50;
 /// The longest goal in the list, in characters.
 const GOAL: usize = 160;

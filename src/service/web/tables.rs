@@ -15,7 +15,6 @@ use adjutant_workflows::trace::one_line;
 use super::WebBackend;
 use super::view::ViewerContext;
 
-/// How many rows a table has.
 const ROWS: i64 = 200;
 /// For how long a task that is done is shown, in milliseconds.
 const DONE_MS: i64 = 7 * 24 * 3600 * 1000;

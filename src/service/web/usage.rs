@@ -10,9 +10,7 @@ use adjutant_workflows::trace::duration;
 
 use super::WebBackend;
 
-/// How many days are shown.
 const DAYS: i64 = 30;
-/// A day in milliseconds.
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 fn unsigned(number: i64) -> u64 {

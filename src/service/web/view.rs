@@ -34,7 +34,6 @@ pub(super) struct ViewerContext<'a> {
     pub(super) zone: Tz,
     pub(super) viewer: PersonId,
     pub(super) page: &'a str,
-    /// What the assistant is called.
     pub(super) assistant: &'a str,
     /// The folder of emails that weren't sent.
     pub(super) mail: &'a Path,
@@ -130,7 +129,6 @@ impl ViewerContext<'_> {
         Outcome { badge, what: shortened(&what, ABOUT), at: self.moment(row.closed_at), place }
     }
 
-    /// A message from the assistant.
     pub(super) fn reply(&self, row: ReplyRow) -> Said {
         let choices = row.is_open.then(|| serde_json::from_str(&row.choices).unwrap_or_default());
         let mut choices: Vec<Choice> = choices.unwrap_or_default();

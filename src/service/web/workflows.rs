@@ -25,7 +25,6 @@ use serde_json::{Map, Value};
 use super::WebBackend;
 use super::view::ViewerContext;
 
-/// How many runs the list has.
 const RUNS: i64 = 50;
 
 impl WebBackend {

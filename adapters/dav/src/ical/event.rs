@@ -8,7 +8,6 @@ use crate::content::{Component, Line, Node, Property, escaped};
 /// An attendee's response to an invitation (PARTSTAT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseStatus {
-    /// Not answered yet.
     NeedsAction,
     Accepted,
     Declined,
@@ -53,7 +52,6 @@ pub struct CalendarEvent {
     pub rule: Option<String>,
     /// The starts of the instances that don't take place (EXDATE).
     pub except: Vec<EventTime>,
-    /// Whether it takes place.
     pub status: EventStatus,
     /// Whether it blocks the time.
     pub is_busy: bool,

@@ -14,7 +14,6 @@ const MAX_STEPS: u32 = 100_000;
 /// How much an expansion may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// The most instances that it finds.
     pub instances: usize,
     /// The most periods and candidates that it examines.
     pub steps: u32,
@@ -33,7 +32,6 @@ impl Effort {
     }
 }
 
-/// The result of an expansion.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expanded {
     pub(crate) starts: Vec<NaiveDateTime>,

@@ -31,7 +31,6 @@ pub struct Occurrence {
     pub range: TimeRange,
     /// For a recurring series, its start according to the rule, by which the edits identify it.
     pub instance: Option<EventTime>,
-    /// Whether it blocks the time.
     pub is_busy: bool,
     /// Which of the series' components describes it.
     template: usize,
@@ -44,7 +43,6 @@ pub struct Expansion {
     pub occurrences: Vec<Occurrence>,
     /// There may be more: the limit was reached, or the rule takes too many steps.
     pub is_truncated: bool,
-    /// How many steps the rule took.
     pub steps: u32,
 }
 
@@ -56,7 +54,6 @@ pub(crate) struct Generated {
     pub(crate) steps: u32,
 }
 
-/// A start and its time in UTC.
 pub(crate) struct Start {
     when: EventTime,
     at: DateTime<Utc>,

@@ -172,7 +172,6 @@ pub(crate) fn mark_changed(vevent: &mut Component, stamp: DateTime<Utc>, sequenc
     vevent.set("SEQUENCE", [Line::new("SEQUENCE", &[], &sequence.to_string())]);
 }
 
-/// The start and length of a `VEVENT`.
 pub(crate) fn start_and_length(
     vevent: &Component,
     calendar: &Component,

@@ -22,7 +22,6 @@ pub struct CalDav {
 }
 
 impl CalDav {
-    /// A client; no request is sent yet.
     pub fn new(account: &Account) -> Result<Self, DavError> {
         Client::new(account, &CALDAV).map(|client| Self { client })
     }
@@ -54,7 +53,6 @@ impl CalDav {
         self.client.tag(calendar).await
     }
 
-    /// The object with this UID.
     pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
         let text = xml_text(uid);
         let filter = format!(
@@ -76,7 +74,6 @@ impl CalDav {
         self.client.query(calendar, body).await
     }
 
-    /// The current state of one object.
     pub async fn get(&self, url: &str) -> Result<Resource, DavError> {
         self.client.get(url).await
     }

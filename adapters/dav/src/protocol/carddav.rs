@@ -22,7 +22,6 @@ pub struct CardDav {
 }
 
 impl CardDav {
-    /// A client; no request is sent yet.
     pub fn new(account: &Account) -> Result<Self, DavError> {
         Client::new(account, &CARDDAV).map(|client| Self { client })
     }
@@ -59,7 +58,6 @@ impl CardDav {
         self.client.query(book, body).await
     }
 
-    /// The current state of one card.
     pub async fn get(&self, url: &str) -> Result<Resource, DavError> {
         self.client.get(url).await
     }

@@ -61,9 +61,7 @@ pub(crate) struct Protocol {
     pub(crate) content_type: &'static str,
     /// The property that holds an object's text.
     pub(crate) data: &'static str,
-    /// The file name extension of an object.
     pub(crate) extension: &'static str,
-    /// Reads the UID from an object's text.
     pub(crate) uid: fn(&str) -> Option<String>,
 }
 
@@ -240,7 +238,6 @@ impl Client {
         Ok(found.into_iter().filter_map(resource).collect())
     }
 
-    /// The current state of one object.
     pub(crate) async fn get(&self, url: &str) -> Result<Resource, DavError> {
         let url = self.url(url)?;
         let request = Request { method: "GET", url: &url, headers: &[], body: None, is_write: false };

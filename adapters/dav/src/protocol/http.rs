@@ -22,9 +22,7 @@ use tokio_util::io::StreamReader;
 use super::xml;
 use crate::{DavError, ErrorKind};
 
-/// The longest response, in bytes.
 const MAX_RESPONSE: u64 = 64 << 20;
-/// The longest single object, in bytes.
 const MAX_OBJECT: u64 = 16 << 20;
 /// How much of an error response is read, in bytes.
 const MAX_ERROR_BODY: u64 = 8 << 10;
@@ -50,7 +48,6 @@ pub struct Account {
 /// How a server differs from the RFCs.
 #[derive(Debug, Clone)]
 pub struct Quirks {
-    /// Whether it knows `If-None-Match`.
     pub has_if_none_match: bool,
     /// The ends of other hosts that the login may be sent to besides, with TLS only.
     pub hosts: Vec<String>,
@@ -92,7 +89,6 @@ pub(crate) struct Request<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(&'static str, &'a str)],
     pub(crate) body: Option<(&'static str, String)>,
-    /// Whether it changes something on the server.
     pub(crate) is_write: bool,
 }
 

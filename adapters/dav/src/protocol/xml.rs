@@ -9,7 +9,6 @@ use tokio::io::AsyncBufRead;
 use super::http::read_error;
 use crate::DavError;
 
-/// How deep elements may be nested.
 const MAX_DEPTH: usize = 64;
 
 /// One `response` of a `multistatus`.
@@ -21,7 +20,6 @@ pub(crate) struct Entry {
     pub(crate) props: Vec<Prop>,
 }
 
-/// A property that the server returned.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prop {
     /// Namespace and name, as in `DAV:getetag`.
@@ -29,7 +27,6 @@ pub(crate) struct Prop {
     pub(crate) text: String,
     /// The elements in it, with the value of their `name` attribute.
     pub(crate) inner: Vec<(String, String)>,
-    /// The addresses in it.
     pub(crate) hrefs: Vec<String>,
 }
 

@@ -17,7 +17,6 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 /// The longest wait for a connection, for Hello, for a write, and for the session to begin.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The events that we want.
 fn intents() -> GatewayIntents {
     GatewayIntents::GUILDS
         | GatewayIntents::GUILD_MESSAGES
@@ -27,7 +26,6 @@ fn intents() -> GatewayIntents {
         | GatewayIntents::MESSAGE_CONTENT
 }
 
-/// What happens on a connection.
 #[derive(Debug)]
 pub(super) enum GatewayEvent {
     /// A new session has begun, without the events before it. With our application's id.
@@ -43,7 +41,6 @@ pub(super) enum GatewayEvent {
 /// A session that can be resumed.
 pub(super) struct Session {
     id: String,
-    /// Where to resume it.
     pub(super) url: String,
     sequence: Option<u64>,
 }
@@ -117,7 +114,6 @@ struct GatewayConnection<'a, T> {
     socket: Socket,
     session: &'a mut Option<Session>,
     on_event: T,
-    /// Whether the last heartbeat was acknowledged.
     acknowledged: bool,
     /// Whether the session has begun or been resumed.
     begun: bool,

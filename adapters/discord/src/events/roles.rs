@@ -35,7 +35,6 @@ impl Discord {
         self.roles.lock().get(&role).copied()
     }
 
-    /// Reads the roles of a message's guild.
     async fn fetch_roles(&self, message: &MessageContext, me: UserId) -> Result<(), ApiError> {
         let guild_id = match message.guild_id {
             Some(guild_id) => guild_id,

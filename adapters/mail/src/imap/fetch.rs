@@ -19,10 +19,8 @@ const HEADERS: usize = 64 << 10;
 const PART_HEADERS: usize = 4 << 10;
 const PART: usize = 256 << 10;
 
-/// The most parts of a big message.
 const MAX_PARTS: usize = 50;
 
-/// The fetched data of a message.
 #[derive(Debug, Default)]
 pub(super) struct Item {
     pub(super) uid: u32,
@@ -55,7 +53,6 @@ impl Item {
     }
 }
 
-/// A part without nested parts.
 #[derive(Debug, Clone)]
 struct Leaf {
     path: Vec<u32>,

@@ -21,13 +21,11 @@ pub enum FolderKind {
 pub struct Folder {
     /// Its full name, decoded.
     pub name: String,
-    /// Its purpose, if it has one.
     pub kind: Option<FolderKind>,
     /// What separates its name from those of nested folders.
     pub(crate) delimiter: String,
 }
 
-/// How many folders are listed.
 const MAX_FOLDERS: usize = 1000;
 
 /// Common folder names, for servers that don't tell the purpose; in the order of [`KINDS`].

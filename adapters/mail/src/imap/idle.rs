@@ -34,7 +34,6 @@ pub struct MailMark {
     /// The UIDVALIDITY of the UID.
     pub validity: u32,
     pub uid: u32,
-    /// When the newest message came.
     pub newest: DateTime<Utc>,
 }
 

@@ -9,7 +9,6 @@ use super::session::{Command, Session};
 use super::{Folder, FolderKind, Imap, location_id};
 use crate::{Bounce, MailError, Message};
 
-/// The most results of a search.
 const MAX_RESULTS: usize = 100;
 
 /// How many folders are searched if none is given.
@@ -47,12 +46,10 @@ pub struct Query {
     pub from: Option<String>,
     pub to: Option<String>,
     pub subject: Option<String>,
-    /// Received at this time or later.
     pub since: Option<DateTime<Utc>>,
     /// Of before this time, by the dates of the found messages: the oldest one's reaches the rest.
     pub before: Option<DateTime<Utc>>,
     pub unread: bool,
-    /// Only messages that weren't answered.
     pub unanswered: bool,
     /// Only those with one of these Message-IDs, and those that refer to one.
     pub thread: Vec<String>,

@@ -21,7 +21,6 @@ use crate::web_api::{Api, ApiError};
 /// A connection that lasted this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The waits between two tries.
 pub(super) const BACKOFF: Backoff =
     Backoff::new(Duration::from_millis(if cfg!(test) { 100 } else { 1_000 }), Duration::from_secs(60));
 
@@ -30,7 +29,6 @@ const KEEPALIVE: Duration = if cfg!(test) { Duration::from_millis(200) } else { 
 
 /// Why a connection ended.
 pub(crate) enum Disconnect {
-    /// For this reason; try again.
     Retry(String),
     /// A person has to fix this first.
     Fatal(String),
@@ -47,7 +45,6 @@ struct SocketHandle {
 struct Sockets {
     opened: u64,
     failures: u32,
-    /// The one that receives events.
     serving: Option<SocketHandle>,
     /// Whether Slack will close it soon.
     is_leaving: bool,

@@ -27,16 +27,13 @@ const PING_AFTER: Duration = if cfg!(test) { Duration::from_millis(500) } else {
 /// How long a replaced connection still acknowledges its envelopes.
 const LINGER: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
-/// What happens on a connection.
 #[derive(Debug)]
 pub(super) enum SocketEvent {
     /// Slack sends events from now on.
     Hello,
-    /// A sign of life.
     Alive,
     /// Slack will close it soon.
     Leaving,
-    /// Something happened.
     Envelope(Envelope),
 }
 
@@ -78,7 +75,6 @@ struct SocketConnection<T> {
     socket: Socket,
     on_event: T,
     last_frame: Instant,
-    /// Whether we have pinged since.
     pinged: bool,
     greeted: bool,
 }

@@ -3,7 +3,6 @@
 
 use adjutant_chat::Mention;
 
-/// Whether a text mentions an account.
 pub(crate) fn mentions(text: &str, id: &str) -> bool {
     mentioned(text).iter().any(|one| one == id)
 }

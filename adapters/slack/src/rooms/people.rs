@@ -65,7 +65,6 @@ fn is_id(text: &str) -> bool {
     is_of_ids && text.len() > 1 && text.starts_with(['U', 'W'])
 }
 
-/// All names of a person.
 fn names(user: &Value) -> impl Iterator<Item = &str> {
     let profile = &user["profile"];
     let names =

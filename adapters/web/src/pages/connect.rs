@@ -44,7 +44,6 @@ pub(crate) fn onward(to: &str) -> String {
     leads_on(&format!("0; url={to}"), to)
 }
 
-/// How a login has ended.
 pub(crate) fn connect_ended(text: &str) -> String {
     frame().page(&html! {
         section.card {

@@ -7,7 +7,6 @@ use crate::assets::VERSION;
 use crate::markdown::plain;
 use crate::views::{Badge, Moment, Viewer};
 
-/// How many files a message can have.
 pub(crate) const MAX_FILES: usize = 10;
 
 /// A page's surroundings.

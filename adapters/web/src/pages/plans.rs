@@ -45,7 +45,6 @@ fn line(frame: &Frame<'_>, plan: &PlanLine) -> Markup {
     }
 }
 
-/// A plan, as it is now.
 pub(super) fn plan(frame: &Frame<'_>, plan: &Plan) -> Markup {
     html! {
         h1.small { (page_plans::plan()) }

@@ -10,7 +10,6 @@ use super::now::count;
 use crate::markdown::plain;
 use crate::views::{Hit, Hits, Note};
 
-/// The longest question, in characters.
 pub(crate) const MAX_QUERY: usize = 200;
 
 pub(crate) fn search(frame: &Frame<'_>, query: &str, found: &[Hits]) -> String {

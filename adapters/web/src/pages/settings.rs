@@ -13,7 +13,6 @@ use crate::views::{
     Badge, SettingsEdit, SettingsField, SettingsInput, SettingsPage, SettingsPreview, SettingsSection,
 };
 
-/// What was typed, by key.
 type Typed = BTreeMap<String, String>;
 
 /// The form, with what was typed already, why that wasn't accepted, and what a test has found.

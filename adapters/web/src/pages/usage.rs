@@ -156,7 +156,6 @@ fn table(title: &str, names: &[String], rows: impl Iterator<Item = (String, Vec<
     }
 }
 
-/// The same as CSV.
 pub(crate) fn csv(usage: &Usage) -> String {
     let mut text = "of,name,calls,tokens,cost_usd\r\n".to_owned();
     for day in &usage.days {

@@ -15,7 +15,6 @@ use crate::views::{
     Workflows,
 };
 
-/// The workflows, and what ran.
 pub(crate) fn workflows(frame: &Frame<'_>, all: &Workflows) -> String {
     frame.page(&html! {
         h1.small { (page::workflows()) }

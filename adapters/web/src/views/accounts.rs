@@ -6,7 +6,6 @@ use super::Moment;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountLine {
     pub key: String,
-    /// What its people call it.
     pub label: String,
     pub address: String,
     /// The provider, and what its login allows.
@@ -26,13 +25,10 @@ pub struct AccountLine {
     pub used: Option<(Moment, Option<String>)>,
 }
 
-/// What can be changed of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccountChange {
     Rename(String),
-    /// Send emails from here.
     MailDefault,
-    /// Put new events here.
     EventsDefault,
     /// Only these calendars count as busy; none: all.
     Busy(Vec<String>),

@@ -2,7 +2,6 @@
 
 use super::{Badge, Drawing, Moment, PageAction, Said, Turn};
 
-/// A plan, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLine {
     pub key: String,
@@ -10,7 +9,6 @@ pub struct PlanLine {
     /// Whose it is, if it isn't the viewer's.
     pub by: Option<String>,
     pub badge: Badge,
-    /// When it was made.
     pub at: Moment,
     /// What the viewer can do with it here.
     pub act: Option<PageAction>,
@@ -21,7 +19,6 @@ pub struct PlanLine {
 pub struct PlanStep {
     pub name: String,
     pub role: String,
-    /// What the agent does.
     pub task: String,
     /// How its work is judged.
     pub criteria: String,
@@ -42,7 +39,6 @@ pub struct Plan {
     /// From 1; each change makes another.
     pub version: i64,
     pub badge: Badge,
-    /// When this version was made.
     pub at: Moment,
     /// What somebody should know first, such as that it was dropped.
     pub note: String,

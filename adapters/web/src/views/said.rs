@@ -11,7 +11,6 @@ pub struct Said {
     pub key: String,
     /// The writer's name; none for the assistant.
     pub by: Option<String>,
-    /// What the assistant is called.
     pub assistant: String,
     pub channel: String,
     pub at: Moment,
@@ -37,7 +36,6 @@ impl Said {
         !self.choices.is_empty() || self.asks.is_some()
     }
 
-    /// The plan that it asks about.
     pub fn plan(&self) -> Option<&str> {
         self.asks.as_ref()?.plan.as_deref()
     }

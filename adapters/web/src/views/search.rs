@@ -11,7 +11,6 @@ pub struct Hits {
     pub hits: Vec<Hit>,
 }
 
-/// Something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     pub text: String,

@@ -18,7 +18,6 @@ pub struct SettingsPage {
     pub can_undo: bool,
 }
 
-/// Settings that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsSection {
     pub title: String,
@@ -36,7 +35,6 @@ pub struct SettingsField {
     pub value: String,
 }
 
-/// How a setting is filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsInput {
     Line,
@@ -48,7 +46,6 @@ pub enum SettingsInput {
     Secret(String),
 }
 
-/// What an owner changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsEdit {
     /// Of the file that the form was made from.
@@ -60,17 +57,13 @@ pub struct SettingsEdit {
     pub is_confirmed: bool,
 }
 
-/// What becomes of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsOutcome {
-    /// What it would do.
     Preview(SettingsPreview),
     Written,
-    /// Why it wasn't accepted.
     Refused(Vec<String>),
 }
 
-/// What a change would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsPreview {
     /// The lines that go and those that come, which is true of them.

@@ -2,14 +2,12 @@
 
 use super::{Badge, Moment, Plan, Turn};
 
-/// A workflow, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowLine {
     pub name: String,
     pub about: String,
 }
 
-/// A run, in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
     pub key: String,
@@ -23,7 +21,6 @@ pub struct RunLine {
     pub lasted: String,
 }
 
-/// The workflows, and what ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Workflows {
     pub workflows: Vec<WorkflowLine>,
@@ -45,7 +42,6 @@ pub struct Field {
     pub name: String,
     pub about: String,
     pub kind: FieldKind,
-    /// Whether a run needs it.
     pub is_required: bool,
     /// What stands there at first.
     pub value: String,
@@ -56,7 +52,6 @@ pub struct Field {
 pub struct DrawnStep {
     pub place: (usize, usize),
     pub size: (usize, usize),
-    /// How round its corners are.
     pub radius: usize,
     /// Its lines; the first one names it.
     pub texts: Vec<String>,
@@ -89,7 +84,6 @@ pub struct Drawing {
 pub struct WorkflowPage {
     pub name: String,
     pub about: String,
-    /// The same in sentences.
     pub explained: String,
     pub drawing: Drawing,
     pub fields: Vec<Field>,
@@ -98,9 +92,7 @@ pub struct WorkflowPage {
 /// What came of a request to run a workflow, or of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Planned {
-    /// What a run would do.
     Plan(String),
-    /// Why it can't run with these inputs.
     Problems(Vec<String>),
     Asked,
 }

@@ -12,7 +12,6 @@ pub struct Position {
     pub column: usize,
 }
 
-/// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The text isn't TOML or YAML here.

@@ -117,7 +117,6 @@ impl<'t> Table<'t> {
         Some(text)
     }
 
-    /// True or false.
     pub fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let flag = match self.get(key)?.value {
             Value::Bool(flag) => Some(flag),

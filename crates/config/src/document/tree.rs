@@ -12,7 +12,6 @@ pub struct Node {
     pub value: Value,
 }
 
-/// A value of TOML or YAML.
 #[derive(Debug, Clone)]
 pub enum Value {
     Null,
@@ -109,7 +108,6 @@ impl Node {
         }
     }
 
-    /// The text, when it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -117,7 +115,6 @@ impl Node {
         }
     }
 
-    /// The values, when it is a list.
     pub fn as_list(&self) -> Option<&[Self]> {
         match &self.value {
             Value::List(all) => Some(all),

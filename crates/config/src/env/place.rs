@@ -12,7 +12,6 @@ use crate::document::Document;
 use crate::{Config, Env};
 
 const FILE: &str = "config.toml";
-/// The log target of this module.
 const LOG: &str = "adjutant_config";
 
 /// The file to write when none is named: the one in use, or else a new one, in `/etc` for root and in the home

@@ -31,12 +31,10 @@ pub struct MailConfig {
     pub internal_domains: Vec<String>,
     /// Whether our own address gets a copy, which tells later whether a mail was sent.
     pub self_copy: bool,
-    /// The outgoing server.
     pub smtp: MailServer,
     /// The incoming server; without one, mail can't be read, and no copy of sent mail is kept.
     pub imap: Option<MailServer>,
     pub people: People,
-    /// What they call it.
     pub label: String,
 }
 
@@ -55,7 +53,6 @@ pub enum Tls {
 pub struct MailServer {
     pub host: String,
     pub port: u16,
-    /// How the connection is encrypted.
     pub tls: Tls,
     pub user: String,
     pub password: Secret,
@@ -63,7 +60,6 @@ pub struct MailServer {
     pub ca_file: Option<PathBuf>,
 }
 
-/// A calendar or contacts account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DavConfig {
     /// A principal, a home set, one calendar or address book, or the server's root.
@@ -75,7 +71,6 @@ pub struct DavConfig {
     /// Certificates (PEM) to trust besides the system's.
     pub ca_file: Option<PathBuf>,
     pub people: People,
-    /// What they call it.
     pub label: String,
 }
 
@@ -85,7 +80,6 @@ impl Tls {
 }
 
 impl MailConfig {
-    /// Reads `[mail]`, if the file has it.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let is_present = section.is_present();
         let from = needed(section, "from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
@@ -103,7 +97,6 @@ impl MailConfig {
     }
 }
 
-/// The result of reader an optional table.
 #[derive(PartialEq)]
 enum Read<T> {
     Absent,

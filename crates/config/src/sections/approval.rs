@@ -12,7 +12,6 @@ use crate::read::{ConfigReader, Section, count, flag, optional_span, whole};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     Auto,
-    /// The person is asked first.
     Ask,
     Deny,
 }

@@ -52,7 +52,6 @@ pub enum Platform {
         /// Signs Slack's requests to our HTTP endpoint.
         signing_secret: Option<Secret>,
     },
-    /// Our own web page.
     Web {
         listen: SocketAddr,
         /// The address that people open, without a slash at its end.
@@ -72,7 +71,6 @@ pub struct ChannelConfig {
     pub allow: Vec<String>,
 }
 
-/// Reads `[channels]`: a channel for each name.
 pub(crate) fn read(section: &mut Section<'_>) -> BTreeMap<String, ChannelConfig> {
     let channels = section.sections(channel).into_iter();
     let channels: BTreeMap<_, _> = channels.filter_map(|(name, channel)| Some((name, channel?))).collect();

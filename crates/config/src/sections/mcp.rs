@@ -15,7 +15,6 @@ use crate::secret::secret;
 /// The longest name of a server: it is the first part of its skills' names.
 const MAX_NAME: usize = 24;
 
-/// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpLaunch {
     /// A program that speaks on its standard input and output.
@@ -29,7 +28,6 @@ pub enum McpLaunch {
     /// A server that speaks streamable HTTP.
     Url {
         url: String,
-        /// What each request carries.
         headers: BTreeMap<String, Secret>,
         /// The login whose token each request carries.
         oauth: Option<String>,
@@ -43,9 +41,7 @@ pub enum McpLaunch {
 pub struct McpClient {
     /// Our name there.
     pub id: Option<String>,
-    /// Our password there.
     pub secret: Option<Secret>,
-    /// What we ask for.
     pub scopes: Vec<String>,
 }
 
@@ -66,7 +62,6 @@ pub struct McpConfig {
     pub allow: Vec<String>,
     /// The risk of tools, by such patterns; without one it is high.
     pub risk: BTreeMap<String, Risk>,
-    /// How long a call may take.
     pub timeout: Option<Duration>,
 }
 
@@ -88,7 +83,6 @@ impl McpConfig {
     }
 }
 
-/// Reads `[mcp]`: a server for each name.
 pub(crate) fn read(section: &mut Section<'_>) -> BTreeMap<String, McpConfig> {
     section.sections(server).into_iter().filter_map(|(name, server)| Some((name, server?))).collect()
 }

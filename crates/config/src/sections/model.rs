@@ -44,7 +44,6 @@ pub struct Endpoint {
     pub api_key: Option<Secret>,
     /// Another server that speaks the provider's protocol.
     pub base_url: Option<String>,
-    /// How long one call may take.
     pub timeout: Duration,
     /// The price, if the provider doesn't report it.
     pub price: Option<Price>,

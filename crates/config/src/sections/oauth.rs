@@ -12,20 +12,16 @@ use crate::secret::secret;
 /// The longest name of a login: it is a file's name, too.
 const MAX_NAME: usize = 40;
 
-/// How to log in at a service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OAuthConfig {
     /// Where the person allows it in a browser.
     pub auth_url: Option<String>,
-    /// The address that gives out tokens.
     pub token_url: String,
     /// Where a login without a browser on this machine begins.
     pub device_url: Option<String>,
-    /// Our name there.
     pub client_id: String,
     /// Our password there; programs on a person's own machine may have none.
     pub client_secret: Option<Secret>,
-    /// What we ask for.
     pub scopes: Vec<String>,
     /// What the service wants besides in the address where the person allows it.
     pub params: BTreeMap<String, String>,
@@ -33,7 +29,6 @@ pub struct OAuthConfig {
     pub redirect: Option<String>,
 }
 
-/// Reads `[oauth]`: a login for each name.
 pub(crate) fn read(section: &mut Section<'_>) -> BTreeMap<String, OAuthConfig> {
     section.sections(login).into_iter().filter_map(|(name, login)| Some((name, login?))).collect()
 }

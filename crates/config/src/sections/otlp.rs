@@ -13,7 +13,6 @@ use crate::secret::secret;
 const RESERVED: [&str; 6] =
     ["connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"];
 
-/// Where to send traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otlp {
     /// The collector's base address.
@@ -23,7 +22,6 @@ pub struct Otlp {
 }
 
 impl Otlp {
-    /// Reads `[otlp]`, if the file has it.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let endpoint = section.get("endpoint", endpoint);
         if section.is_present() && section.is_whole() && !section.has("endpoint") {

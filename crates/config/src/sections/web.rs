@@ -39,7 +39,6 @@ pub struct SearchConfig {
     pub key: Option<Secret>,
 }
 
-/// Reads `[web] search`.
 pub(crate) fn read_search(section: &mut Section<'_>) -> Option<SearchConfig> {
     section.section("search", |search| {
         let is_present = search.is_present();

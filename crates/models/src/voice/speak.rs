@@ -15,7 +15,6 @@ const MAX_LENGTH: usize = 4 << 20;
 /// How the lines below an answer begin that say what was done; they are for reading.
 const RECEIPTS: [char; 2] = ['✓', '✗'];
 
-/// A service that speaks.
 pub struct Speaker {
     pub service: Service,
     /// Its name of the voice.

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// A service's transcript of a sound.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
     pub text: String,

@@ -11,7 +11,6 @@ use crate::clock::when::When;
 /// From a local time up to another, which is no part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
     pub from: NaiveDateTime,
     /// The first moment after it.
     pub to: NaiveDateTime,

@@ -94,7 +94,6 @@ fn all_scopes(provider: ProviderKind, more: &[&str]) -> Vec<String> {
 }
 
 impl ConnectConfig {
-    /// Reads `[connect]`, if the file has it.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let (is_present, has_offer) = (section.is_present(), section.has("offer"));
         let offer = section.list("offer", provider);
