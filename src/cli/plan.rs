@@ -7,14 +7,12 @@ use std::process::ExitCode;
 use adjutant_config::Config;
 use adjutant_l10n as l10n;
 use adjutant_store::runs::{self, PlanRow};
-use adjutant_store::turns;
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Store, StoreError, turns};
 use adjutant_types::TurnStatus;
 use adjutant_types::clock::utc;
-use adjutant_workflows::draft;
-use adjutant_workflows::is_name;
 use adjutant_workflows::plans::{self, Plan};
 use adjutant_workflows::trace::text::{cut, one_line};
+use adjutant_workflows::{draft, is_name};
 use chrono_tz::Tz;
 
 use super::workflow::run::{RunEnd, converse, ended};

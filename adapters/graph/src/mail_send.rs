@@ -9,9 +9,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::GraphMail;
 use crate::http::{Call, GraphError};
-use crate::text;
+use crate::{GraphMail, text};
 
 /// The biggest request, in bytes (<https://learn.microsoft.com/graph/api/user-post-messages>: 4 MB).
 const MAX_REQUEST: usize = 4_000_000;

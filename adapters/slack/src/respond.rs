@@ -17,12 +17,11 @@ use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use crate::Slack;
 use crate::cache::CommandAddress;
-use crate::deliver;
 use crate::place::SlackPlace;
 use crate::render::{self, MessagePart};
 use crate::web_api::ApiError;
+use crate::{Slack, deliver};
 
 /// Where Slack takes answers.
 const HOST: &str = "hooks.slack.com";

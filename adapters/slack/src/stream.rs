@@ -19,11 +19,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::Slack;
-use crate::deliver;
 use crate::place::SlackPlace;
 use crate::respond::CommandId;
 use crate::web_api::ApiError;
+use crate::{Slack, deliver};
 
 /// The error of an edit of a message whose stream is open.
 pub(crate) const CONFLICT: &str = "streaming_state_conflict";

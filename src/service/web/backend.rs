@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use adjutant_chat::OutgoingFile;
 use adjutant_l10n::page;
 use adjutant_store::{changes, people, pushes, timeline, web};
-use adjutant_types::metrics;
-use adjutant_types::with_words;
-use adjutant_types::{OutboxId, PersonId};
+use adjutant_types::{OutboxId, PersonId, metrics, with_words};
 use adjutant_web::views::{
     AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
     PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,

@@ -3,9 +3,8 @@
 use async_imap::imap_proto::rfc4315::UidSetMember;
 use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 
-use super::run;
 use super::session::{Command, Session};
-use super::{FlagChange, FolderKind, Imap, MessageLocation, MessageRef, location_id};
+use super::{FlagChange, FolderKind, Imap, MessageLocation, MessageRef, location_id, run};
 use crate::compose::message_id;
 use crate::{ErrorKind, MailError};
 

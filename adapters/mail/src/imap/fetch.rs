@@ -5,9 +5,8 @@ use async_imap::imap_proto::{
 };
 use chrono::{DateTime, FixedOffset};
 
-use super::run;
 use super::session::{Command, Session};
-use super::{Imap, Located, MessageRef, location_id};
+use super::{Imap, Located, MessageRef, location_id, run};
 use crate::message::{AttachmentInfo, attached_by, attachment, only_part, truncate};
 use crate::{ErrorKind, MailError, Message};
 

@@ -4,9 +4,8 @@ use async_imap::imap_proto::{MailboxDatum, Response};
 use chrono::{DateTime, FixedOffset, NaiveDate, TimeDelta, Utc};
 
 use super::fetch::Item;
-use super::run;
 use super::session::{Command, Session};
-use super::{Folder, FolderKind, Imap, location_id};
+use super::{Folder, FolderKind, Imap, location_id, run};
 use crate::{Bounce, MailError, Message};
 
 const MAX_RESULTS: usize = 100;

@@ -9,9 +9,8 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::{Answer, Site, missing, unavailable};
 use crate::events::Wanted;
-use crate::pages;
 use crate::session::Fields;
-use crate::{Cursor, Unavailable};
+use crate::{Cursor, Unavailable, pages};
 
 type Shared = State<Arc<Site>>;
 

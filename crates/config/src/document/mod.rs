@@ -9,8 +9,7 @@ mod toml;
 mod tree;
 mod yaml;
 
-pub use problem::{Position, Problem, Severity};
-pub use problem::{Problems, in_order};
+pub use problem::{Position, Problem, Problems, Severity, in_order};
 pub use table::Table;
 pub use tree::{Document, Entry, Node, Value};
 
