@@ -91,6 +91,11 @@ fn columns() -> usize {
 
 /// Asks on the terminal; `instead` says what to use without one.
 fn confirmed(sentence: &str, instead: &str) -> Result<bool, CliError> {
+    Ok(matches!(answer(sentence, instead)?.as_str(), "yes" | "y"))
+}
+
+/// The answer in small letters.
+fn answer(sentence: &str, instead: &str) -> Result<String, CliError> {
     if !io::stdin().is_terminal() {
         return Err(CliError::Usage(format!("can't ask for confirmation without a terminal; use {instead}")));
     }
@@ -100,7 +105,7 @@ fn confirmed(sentence: &str, instead: &str) -> Result<bool, CliError> {
     stderr.flush().map_err(failed)?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(failed)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "yes" | "y"))
+    Ok(answer.trim().to_ascii_lowercase())
 }
 
 /// Writes a file that must not exist yet, and creates its folder; an empty path is the current folder.

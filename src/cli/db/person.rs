@@ -1,7 +1,5 @@
 //! `adjutant db export` and `erase`: everything known about a person.
 
-use std::io::{self, BufRead, IsTerminal, Write};
-
 use adjutant_skills::Failure;
 use adjutant_skills::accounts::Logins;
 use adjutant_store::people::{self, Person};
@@ -9,7 +7,7 @@ use adjutant_store::{Store, connected, known, leases};
 use adjutant_workflows::trace::one_line;
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::CliError;
+use crate::cli::{CliError, answer};
 
 /// How many people to list if a name is ambiguous.
 const LISTED: i64 = 5;
@@ -35,7 +33,9 @@ pub(super) async fn erase(
         let what = "another adjutant is using the store; stop it first (systemctl stop adjutant)";
         return Err(CliError::plain(what));
     }
-    if !yes && !confirmed(&name)? {
+    let sentence = format!("Erase {name} permanently, with all messages, tasks and memories?");
+    // A `y` isn't enough for what nobody can undo.
+    if !yes && answer(&sentence, "--yes to erase without asking")? != "yes" {
         return Ok(("nothing was erased\n".to_owned(), false));
     }
     let rooms = known::rooms(store, &person.id).await?;
@@ -82,21 +82,4 @@ async fn find(store: &Store, who: &str) -> Result<Person, CliError> {
             )))
         }
     }
-}
-
-/// Asks on the terminal.
-fn confirmed(name: &str) -> Result<bool, CliError> {
-    if !io::stdin().is_terminal() {
-        return Err(CliError::Usage(
-            "can't ask for confirmation without a terminal; use --yes to erase without asking".to_owned(),
-        ));
-    }
-    let failed = |error: io::Error| CliError::failed("can't ask for confirmation", error);
-    let mut stderr = io::stderr();
-    write!(stderr, "Erase {name} permanently, with all messages, tasks and memories? yes/no: ")
-        .map_err(failed)?;
-    stderr.flush().map_err(failed)?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
-    Ok(answer.trim().eq_ignore_ascii_case("yes"))
 }
