@@ -158,7 +158,6 @@ impl Store {
         self.inner.reader.with(read).await
     }
 
-    /// The first row of a query.
     pub async fn first<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>, StoreError>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,

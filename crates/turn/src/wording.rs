@@ -26,7 +26,6 @@ use adjutant_types::{Answer, ExecutionStatus, PromptText, QuestionId, QuestionKi
 
 pub use limits::*;
 
-/// The buttons of a parked turn.
 pub fn continue_choices(question: &QuestionId) -> Vec<Choice> {
     let [go_on, stop] = continue_or_stop();
     choices(question, [go_on, ("summarise", l10n::limits::summarise_button()), stop])

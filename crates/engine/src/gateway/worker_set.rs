@@ -105,7 +105,6 @@ impl WorkerSet {
         }
     }
 
-    /// Whether no worker is running.
     pub fn are_idle(&self) -> bool {
         self.workers.lock().is_empty()
     }

@@ -52,7 +52,6 @@ pub(super) struct TaskGraph {
 }
 
 impl TaskGraph {
-    /// Loads the agents from the journal.
     pub(super) fn load(rows: &[ExecutionRow]) -> Self {
         // Agents of workflow steps belong to the workflow.
         let root = rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.as_str());
@@ -82,7 +81,6 @@ impl TaskGraph {
         Self { agents }
     }
 
-    /// The names in use.
     pub(super) fn ids(&self) -> HashSet<String> {
         self.agents.iter().map(|agent| agent.task.agent_id.clone()).collect()
     }
@@ -91,7 +89,6 @@ impl TaskGraph {
         self.agents.iter().find(|agent| agent.task.agent_id == name)
     }
 
-    /// An agent by name, to change.
     pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Agent> {
         self.agents.iter_mut().find(|agent| agent.task.agent_id == name)
     }

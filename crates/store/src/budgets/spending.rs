@@ -25,7 +25,6 @@ use crate::{Batch, Stale, Store, StoreError};
 /// The `who` of the row for everyone.
 const EVERYONE: &str = "";
 
-/// Tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Tokens of requests and answers.
@@ -42,7 +41,6 @@ impl Amount {
         Self { tokens: i64::try_from(tokens).unwrap_or(i64::MAX), nano_usd }
     }
 
-    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

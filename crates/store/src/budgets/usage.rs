@@ -76,7 +76,6 @@ pub struct BackgroundCall {
     pub tokens: [i64; 3],
     pub cost_usd: f64,
     pub started_at: i64,
-    /// How long it took.
     pub duration_ms: i64,
     /// How much sound it listened to or made, in milliseconds.
     pub audio_ms: i64,

@@ -25,7 +25,6 @@ pub struct CallRow {
     pub completion_tokens: i64,
     pub cost_usd: f64,
     pub started_at: i64,
-    /// How long it took.
     pub duration_ms: i64,
 }
 

@@ -6,7 +6,6 @@ use sqlx::FromRow;
 
 use crate::{Batch, Store, StoreError};
 
-/// How many rows are kept.
 const MAX_ROWS: i64 = 50_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]

@@ -33,7 +33,6 @@ pub struct ReplyRow {
     pub choices: String,
     /// JSON: the attached file.
     pub file: Option<String>,
-    /// Whether it was delivered.
     pub state: OutboxState,
     pub channel: String,
     /// Whether others read there.

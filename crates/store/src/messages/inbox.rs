@@ -60,9 +60,7 @@ pub struct InboxRow {
 /// A voice note that is still to be heard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnheardNote {
-    /// The file's name.
     pub name: String,
-    /// Where the file is.
     pub note: VoiceNote,
     /// The receipt of our message that it replies to.
     pub reply_to: Option<String>,
@@ -308,7 +306,6 @@ pub fn edit_key(key: &str) -> String {
     format!(" edit:{key}")
 }
 
-/// Whether something was journalled.
 pub async fn is_known(store: &Store, key: &str) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
 }

@@ -138,7 +138,6 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
 }
 
 impl OutboxRow {
-    /// Where it goes.
     pub fn address(&self) -> Address {
         Address { channel: self.channel.clone(), place: self.place.clone() }
     }

@@ -23,7 +23,6 @@ pub struct QuestionRow {
     pub execution_id: Option<ExecutionId>,
     pub person_id: PersonId,
     pub kind: QuestionKind,
-    /// Whether it is still open.
     pub state: QuestionState,
     /// The answer; none while it is open, or if nobody chose or wrote in time.
     pub answer: Option<Answer>,
@@ -41,7 +40,6 @@ impl QuestionRow {
         12 + self.seq.rem_euclid(88)
     }
 
-    /// Whether nobody has answered it yet.
     pub fn is_open(&self) -> bool {
         self.state == QuestionState::Pending
     }

@@ -22,7 +22,6 @@ pub struct LivingInstance {
     /// A digest of each of its settings, by key.
     pub settings: BTreeMap<String, String>,
     pub channels: Vec<String>,
-    /// How many turns it is running.
     pub turns: i64,
     /// How much of a processor it used of late, in thousandths, if it shares turns.
     pub load: i64,

@@ -16,7 +16,6 @@ pub struct Sharer {
     pub shares: String,
     /// The channels that it receives: `,NAME,NAME,`.
     pub receives: String,
-    /// How many turns it is running.
     pub turns: i64,
     /// How much of a processor it used of late, in thousandths.
     pub load: i64,

@@ -21,7 +21,6 @@ pub struct Pairing {
     pub expires_at: i64,
 }
 
-/// An account on the list.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Allowed {
     pub channel: String,

@@ -13,9 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::{Batch, Store, StoreError, Value};
 
-/// The most attempts that didn't end.
 const MAX: i64 = 2;
-/// How long something is set aside.
 const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 
 /// Does work that opens a thing, unless it was set aside: then `None`.

@@ -20,11 +20,9 @@ pub struct AccountRow {
     pub id: AccountId,
     /// None: it belongs to the people in `account_people`, or to everybody if there is nobody.
     pub person_id: Option<PersonId>,
-    /// What its people call it.
     pub label: String,
     pub provider: ProviderKind,
     pub address: String,
-    /// What its login grants.
     pub services: Vec<AccountService>,
     /// JSON: servers and choices, without secrets.
     pub settings: String,
@@ -150,7 +148,6 @@ pub async fn of_nobody_else(store: &Store, person: &PersonId) -> Result<Vec<Acco
     store.all(sql, &[person.into()]).await
 }
 
-/// Whether anybody has one.
 pub async fn any(store: &Store) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM (SELECT 1 FROM connected_accounts LIMIT 1) found", &[]).await? > 0)
 }

@@ -31,7 +31,6 @@ pub struct FileRow {
     pub kind: FileKind,
     pub media_type: String,
     pub bytes: i64,
-    /// How many pages it has.
     pub pages: Option<i64>,
     /// Why it isn't there, or can't be read.
     pub problem: Option<FileProblem>,
@@ -112,7 +111,6 @@ pub fn id_of(digest: &[u8]) -> FileId {
     digits.collect::<String>().into()
 }
 
-/// Whether a message came with files.
 pub async fn came_with(store: &Store, row: &InboxRow) -> Result<bool, StoreError> {
     let of_row = "SELECT count(*) FROM attachments WHERE event = $1";
     Ok(store.count(of_row, &[(&row.event).into()]).await? > 0)

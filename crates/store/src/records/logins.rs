@@ -29,7 +29,6 @@ pub struct LoginRow {
     pub browser: Option<String>,
     /// The PKCE verifier, a device code, then the provider's code; sealed.
     pub sealed: String,
-    /// Where the provider sends the browser.
     pub redirect: String,
     pub expires_at: i64,
     /// When its state changed, or the provider was last asked about its device code.

@@ -55,7 +55,6 @@ pub async fn by_id(
         .await
 }
 
-/// Adds a new object.
 pub fn insert(batch: &mut Batch, person: &PersonId, kind: &str, (id, text): (&str, &str), span: TimeSpan) {
     batch.run(
         "INSERT INTO objects (person_id, kind, id, text, starts_at, over_at) VALUES ($1, $2, $3, $4, $5, $6)",

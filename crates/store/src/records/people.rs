@@ -21,7 +21,6 @@ pub struct Person {
 pub struct Conversation {
     pub id: ConversationId,
     pub channel: String,
-    /// The platform's id of the place.
     pub place: String,
     /// The person who spoke here first.
     pub person_id: PersonId,

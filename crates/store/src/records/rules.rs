@@ -19,7 +19,6 @@ pub struct RuleRow {
     /// How many it may allow.
     pub most_uses: i64,
     pub created_at: i64,
-    /// When it ends by itself.
     pub expires_at: i64,
 }
 

@@ -17,7 +17,6 @@ const AT_ONCE: usize = 32;
 /// How many texts are read by one statement.
 const READ: usize = 64;
 
-/// The kind of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Memory {
@@ -50,7 +49,6 @@ pub struct Document {
     /// The person's zone, if they have one of their own.
     pub zone: Option<String>,
     pub text: String,
-    /// The kind of text.
     pub source: Source,
 }
 

@@ -25,7 +25,6 @@ pub struct TaskRow {
     pub priority: Priority,
     /// RRULE of a recurring task.
     pub recurrence: Option<String>,
-    /// Whether it is open or done.
     pub state: TaskState,
     pub created_at: i64,
 }
@@ -105,7 +104,6 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
     );
 }
 
-/// Marks an open task as done.
 pub fn complete(batch: &mut Batch, id: &TaskId, now: i64) {
     batch.must(
         Stale::TaskNotOpen,

@@ -43,7 +43,6 @@ pub struct WatchRow {
     pub active_since: i64,
     /// When it may tell next, in milliseconds.
     pub next_at: i64,
-    /// How often it has told something.
     pub tellings: i64,
     /// The inbox row of its last turn, until the turn's outcome is known.
     pub running: Option<String>,

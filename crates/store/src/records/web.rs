@@ -22,7 +22,6 @@ pub struct SessionRow {
     /// Names the session; it lets nobody in.
     pub id: String,
     pub person_id: PersonId,
-    /// What the browser calls itself.
     pub browser: String,
     pub created_at: i64,
     /// When it was last used, to within a minute.

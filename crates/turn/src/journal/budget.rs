@@ -79,7 +79,6 @@ impl Allowance {
         Self { max, tokens: Limit::Tokens, money: Limit::Cost }
     }
 
-    /// A person's daily budget.
     pub fn of_day(limits: &Limits) -> Self {
         let max = Amount::new(limits.day_tokens, limits.day_cost_usd);
         Self { max, tokens: Limit::DayTokens, money: Limit::DayCost }
@@ -177,7 +176,6 @@ impl Budget {
         Self { paused, ..self }
     }
 
-    /// The limit that was reached first.
     pub fn exceeded(&self) -> Option<Limit> {
         if self.paused.load(Ordering::Relaxed) {
             return Some(self.exceed(Limit::Paused));

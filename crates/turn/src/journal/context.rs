@@ -43,7 +43,6 @@ pub struct TurnContext {
 /// How often a turn gives up what a model is writing.
 const MAX_GIVEN_UP: usize = 3;
 
-/// Which turn it is, and whose.
 #[derive(Clone)]
 pub struct TurnFacts {
     pub id: TurnId,
@@ -64,7 +63,6 @@ pub struct TurnFacts {
     pub room: Arc<RoomRule>,
 }
 
-/// What the turn may still use.
 #[derive(Clone)]
 pub struct TurnLimits {
     pub budget: Arc<Budget>,
@@ -73,7 +71,6 @@ pub struct TurnLimits {
     pub slots: Arc<AgentSlots>,
 }
 
-/// How the turn writes and speaks.
 #[derive(Clone)]
 pub struct TurnIo {
     /// The lease of the conversation; every write checks it.

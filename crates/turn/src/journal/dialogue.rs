@@ -80,7 +80,6 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// Starts a dialogue with these messages.
     pub async fn begin(
         store: &Store,
         execution: ExecutionId,
@@ -175,12 +174,10 @@ impl Dialogue {
         self.first_messages.messages()
     }
 
-    /// The rounds so far.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// How many model calls are recorded.
     pub fn recorded(&self) -> i64 {
         self.recorded
     }

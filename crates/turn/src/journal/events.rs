@@ -9,7 +9,6 @@ use tracing::Span;
 
 use super::ClaimedMessage;
 
-/// Something that a turn did.
 #[derive(Debug)]
 pub enum TurnEvent {
     MessageAdded(ConversationId),

@@ -4,7 +4,6 @@ use adjutant_models::{Message, Role};
 use adjutant_store::first_messages::{self, Added};
 use serde_json::Value;
 
-/// The first messages of a dialogue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FirstMessages {
     messages: Vec<Message>,
@@ -80,7 +79,6 @@ impl FirstMessages {
         self.summary == Some(SummaryKeeper::Own)
     }
 
-    /// All messages as JSON.
     pub fn whole(&self) -> String {
         serde_json::to_string(&self.messages).unwrap_or_default()
     }

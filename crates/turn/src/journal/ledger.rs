@@ -31,7 +31,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct BudgetLedger {
     pub store: Store,
-    /// This process.
     pub instance: InstanceId,
     pub person: PersonId,
     /// The turn; empty outside of turns.

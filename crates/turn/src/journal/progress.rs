@@ -10,7 +10,6 @@ pub enum Progress<T> {
     Suspended(Suspend),
 }
 
-/// Why work goes on later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspend {
     ForPerson,

@@ -15,7 +15,6 @@ pub struct AgentSlots {
 }
 
 impl AgentSlots {
-    /// As many slots as `count`.
     pub fn new(count: u32) -> Arc<Self> {
         let at_work = Arc::new(Semaphore::new(usize::try_from(count).unwrap_or(1).max(1)));
         Arc::new(Self { at_work, admission: tokio::sync::Mutex::default() })
@@ -34,7 +33,6 @@ impl Slot {
         Self { slots, permit: Mutex::default() }
     }
 
-    /// Waits for a free slot.
     pub async fn take(&self) {
         let permit = self.slots.at_work.clone().acquire_owned().await;
         *self.permit.lock() = permit.ok();

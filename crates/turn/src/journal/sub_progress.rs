@@ -83,7 +83,6 @@ impl SubProgress {
         lines.get(agent).cloned().unwrap_or_default()
     }
 
-    /// Waits for new lines.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -119,7 +119,6 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether a wish names a target.
     fn names(self, wish: &Wish, target: &Target) -> bool {
         let named = |is: &dyn Fn(&str) -> bool| wish.targets.iter().any(|called| is(called));
         if self.is_as_asked(wish, target) {
@@ -211,7 +210,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Whether two cron patterns are one.
 fn same_pattern(one: &str, other: &str) -> bool {
     let fields = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
     fields(one).len() == 5 && fields(one) == fields(other)

@@ -11,7 +11,6 @@ pub enum How {
     Write {
         /// Whether several of a list may be named.
         several: bool,
-        /// Whether it may be left out.
         optional: bool,
         suggested: Option<String>,
     },

@@ -49,7 +49,6 @@ fn tokens(number: u64) -> String {
     words::tokens(number, count(number))
 }
 
-/// Asks whether to go on.
 pub fn parked(why: Limit, limits: &Limits, report: &LimitReport) -> String {
     at_limit(why, limits, report, words::shall_i_continue())
 }

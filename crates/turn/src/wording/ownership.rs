@@ -3,7 +3,6 @@
 use adjutant_l10n::ownership as words;
 use adjutant_store::taints::MarkedRow;
 
-/// How many are listed.
 const MAX: usize = 20;
 
 /// Everything marked; `missing` is a number that isn't there.

@@ -4,7 +4,6 @@ use adjutant_l10n::runs;
 use adjutant_types::ExecutionStatus;
 use adjutant_types::text::shortened;
 
-/// The longest receipt, in characters.
 const MAX_LENGTH: usize = 160;
 /// How many receipts a person reads above a question.
 const SHOWN: usize = 3;

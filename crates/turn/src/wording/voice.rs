@@ -12,7 +12,6 @@ use super::duration;
 /// The longest quotation of a transcript, in characters.
 const QUOTED: usize = 1000;
 
-/// Why a voice note wasn't heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unheard {
     NoService,

@@ -10,17 +10,14 @@ use adjutant_types::clock::SharedClock;
 use adjutant_types::metrics;
 use tokio::fs::File;
 
-/// The biggest file that is downloaded.
 pub const MAX_BYTES: u64 = MAX_MEGABYTES << 20;
 
 const TRIES: u32 = 4;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(20));
 /// The longest pause that a platform may ask for.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
-/// The longest download.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// The channels by name.
 pub type Ports = Arc<HashMap<String, Arc<dyn ChatPort>>>;
 
 /// Downloads a file of a channel into what `open` makes for each attempt.

@@ -44,7 +44,6 @@ const MAX_FILES: usize = 10;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// What fetching needs.
 pub struct FileFetcher {
     pub store: Store,
     pub ports: Ports,

@@ -24,9 +24,7 @@ pub struct Health {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChannelHealth {
-    /// Whether this instance receives it.
     pub(super) is_receiver: bool,
-    /// Whether another instance receives it.
     pub(super) is_standby: bool,
     pub(super) received_at: Option<Instant>,
     /// When it last reported anything, including a failed attempt.

@@ -65,7 +65,6 @@ pub fn known_places() -> KnownPlaces {
 #[must_use = "a row that isn't dispatched waits for the next start"]
 pub struct Journalled(Option<Box<InboxRow>>);
 
-/// The result of receiving something.
 #[derive(Debug)]
 pub enum Arrival {
     New(Journalled),
@@ -90,7 +89,6 @@ struct Decision {
     kind: InboxKind,
     /// The text, or the button's id.
     text: String,
-    /// The outside sources of the text.
     taint: Taint,
     question: Option<QuestionId>,
     is_addressed: bool,

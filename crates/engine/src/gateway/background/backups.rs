@@ -21,7 +21,6 @@ const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// How long to wait after a failure.
 const RETRY_AFTER: Duration = Duration::from_mins(10);
 
-/// The name of its lease.
 const LEASE: &str = "backup";
 
 pub struct Backups {
@@ -29,7 +28,6 @@ pub struct Backups {
     pub instance: Arc<Instance>,
     pub every: Duration,
     pub folder: PathBuf,
-    /// How many backups to retain.
     pub keep: usize,
     /// Whether the last one failed; shown in the health report.
     pub failed: Arc<AtomicBool>,

@@ -15,7 +15,6 @@ use crate::gateway::health::Health;
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Deliverer;
 
-/// How often the maintenance runs.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// How often running turns check for signals from other processes: often, because a person waits.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -35,7 +34,6 @@ pub struct Maintenance {
     pub channels: Vec<(String, Option<String>)>,
     /// Runs schedules and reminders, and tells what watches have found.
     pub scheduler: Scheduler,
-    /// Which channels this instance holds.
     pub health: Arc<Health>,
 }
 

@@ -23,7 +23,6 @@ const FETCHING: Duration = Duration::from_hours(1);
 /// The name of its lease: of several processes, one does the work.
 const LEASE: &str = "retention";
 
-/// Deletes old data.
 pub struct Retention {
     pub store: Store,
     pub instance: Arc<Instance>,

@@ -12,7 +12,6 @@ use adjutant_types::MessageForm;
 const MAX_MESSAGES: usize = 4;
 /// The longest beginning, in bytes.
 const BEGINNING: usize = 700;
-/// The file's name.
 const NAME: &str = "answer.md";
 
 /// A row in the form its platform accepts.

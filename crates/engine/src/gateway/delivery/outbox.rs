@@ -52,7 +52,6 @@ pub struct Deliverer {
     pub heartbeat: Heartbeat,
     /// Which channels this process sends to.
     pub cluster: Arc<Cluster>,
-    /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
@@ -77,12 +76,10 @@ pub struct Deliverer {
 /// Selects the rows that a process delivers.
 pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
-/// How a step of delivery ended.
 pub(in crate::gateway) enum Step {
     /// A row is done; there may be more.
     Done,
     More,
-    /// Nothing more was found.
     Nothing,
     /// The next row has to wait.
     Later(Duration),

@@ -47,7 +47,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The progress displays of this process's turns.
 pub struct ProgressDisplay {
     pub store: Store,
-    /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
     /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,

@@ -15,7 +15,6 @@ pub struct QuestionUse {
     pub asked: u64,
     /// How many of them got a yes, or another answer that goes on.
     pub yes: u64,
-    /// How many got a no.
     pub no: u64,
     /// How many nobody answered in time.
     pub expired: u64,

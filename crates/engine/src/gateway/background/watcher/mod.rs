@@ -58,7 +58,6 @@ const SNIPPET: usize = 1_000;
 /// A source, and the lease of who reads it.
 type At<'a> = (&'a WatchSource, &'a Lease);
 
-/// Reads the sources of all watches.
 pub struct Watcher {
     conversations: Arc<Conversations>,
     /// What is older is no news: all of it, or what came while no process ran.
@@ -68,7 +67,6 @@ pub struct Watcher {
     pushes: push::Pushes,
 }
 
-/// Something that a watch has found.
 struct Finding<'a> {
     watch: &'a WatchRow,
     key: String,
