@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::{Config, ConnectConfig};
@@ -12,14 +11,14 @@ use adjutant_skills::accounts::{Begun, Bringer, Finished, LoginError, Logins, ca
 use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::people::{self, Person};
 use adjutant_store::{Batch, Store, connected, logins};
-use adjutant_types::clock::{SystemClock, utc};
+use adjutant_types::clock::utc;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{AccountId, AccountState, ConversationId, LoginState, PersonId, ProviderKind};
 
 use super::args::AccountCommand as Command;
 use super::chat::CHANNEL;
 use super::init::terminal::Terminal;
-use super::{CliError, out};
+use super::{CliError, on_store, out, say};
 use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
@@ -27,22 +26,21 @@ const POLL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     let services = service::build_services(&config, BTreeMap::new())?;
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    services.secrets.attach(&store);
     let logins = &services.logins;
-    let result = match command {
-        Command::Add { provider, person } => {
-            let adding = Adding { store: &store, logins };
-            adding.add(config.connect.as_ref(), provider, person.as_deref()).await
+    let text = on_store(&config, async |store| {
+        services.secrets.attach(store);
+        match &command {
+            Command::Add { provider, person } => {
+                let adding = Adding { store, logins };
+                adding.add(config.connect.as_ref(), *provider, person.as_deref()).await
+            }
+            Command::List => list(store).await,
+            // Without people, it is everybody's.
+            Command::Share { id, person, everybody: _ } => share(store, &id.as_str().into(), person).await,
+            Command::Remove { id } => remove(logins, &id.as_str().into()).await,
         }
-        Command::List => list(&store).await,
-        // Without people, it is everybody's.
-        Command::Share { id, person, everybody: _ } => share(&store, &id.as_str().into(), &person).await,
-        Command::Remove { id } => remove(logins, &id.as_str().into()).await,
-    };
-    store.close().await;
-    out(&result?)?;
-    Ok(ExitCode::SUCCESS)
+    });
+    say(&text.await?)
 }
 
 /// What connecting an account needs.

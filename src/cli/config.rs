@@ -10,7 +10,7 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 
 use super::init::draft::Draft;
 use super::init::{can_be_read, write};
-use super::{CliError, next, out, settings};
+use super::{CliError, next, out, say, settings};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
@@ -23,8 +23,7 @@ pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode, CliError
     if !problems.is_empty() {
         return Err(ConfigError { problems }.into());
     }
-    out(&format!("{}{}{}\n", summary(&config), warnings(&config)?, next::step(&config)))?;
-    Ok(ExitCode::SUCCESS)
+    say(&format!("{}{}{}\n", summary(&config), warnings(&config)?, next::step(&config)))
 }
 
 /// Fails with every problem that a start would find in this configuration.
@@ -56,8 +55,7 @@ pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Res
     settings::change(&mut after, &groups, &typed).map_err(|error| CliError::Usage(error.to_string()))?;
     can_be_read(&after)?;
     if after.text() == before.text() {
-        out("Nothing changes.\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return say("Nothing changes.\n");
     }
     let written = write(&settings::former(&path), &before.text()).and_then(|()| write(&path, &after.text()));
     written.map_err(failed)?;

@@ -14,27 +14,26 @@ use adjutant_skills::accounts::{Logins, SecretStore};
 use adjutant_store::check::{self, Finding};
 use adjutant_store::instances::{self, LivingInstance};
 use adjutant_store::{Store, StoreError, leases, rate_limits};
-use adjutant_types::clock::{SystemClock, rfc3339};
+use adjutant_types::clock::rfc3339;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, DbCommand};
-use crate::service::open_store;
+use super::{CliError, DbCommand, on_store};
 
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
 
 pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
-    let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let secrets = Arc::new(SecretStore::new(&config));
-    secrets.attach(&store);
-    let mut result = run_on(&store, &Logins::new(&config, secrets), &command).await;
-    if matches!((&command, &result), (DbCommand::Erase { .. }, Ok((_, true)))) {
-        // Nobody else is at work, so nothing is being fetched.
-        let removed = remove_unknown_files(&store, &config.files_dir(), Duration::ZERO).await;
-        result = removed.map_err(CliError::from).and(result);
-    }
-    store.close().await;
-    let (text, is_ok) = result?;
+    let done = on_store(&config, async |store| {
+        let secrets = Arc::new(SecretStore::new(&config));
+        secrets.attach(store);
+        let done = run_on(store, &Logins::new(&config, secrets), &command).await?;
+        if matches!((&command, &done), (DbCommand::Erase { .. }, (_, true))) {
+            // Nobody else is at work, so nothing is being fetched.
+            remove_unknown_files(store, &config.files_dir(), Duration::ZERO).await?;
+        }
+        Ok(done)
+    });
+    let (text, is_ok) = done.await?;
     super::out(&text)?;
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,14 +6,13 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, CliError, out};
+use super::{Cli, CliError, say};
 
 pub(super) fn completions(shell: Shell) -> Result<ExitCode, CliError> {
     // Written to memory first: the generator panics when stdout is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "adjutant", &mut script);
-    out(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
+    say(&String::from_utf8_lossy(&script))
 }
 
 pub(super) fn man(folder: &Path) -> Result<ExitCode, CliError> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::{Config, McpClient, McpConfig, McpLaunch, Secret};
@@ -18,8 +17,7 @@ use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
 use super::oauth::{attached, by_browser, in_words, plain};
-use super::{CliError, McpCommand as Command, confirmed, out};
-use crate::service;
+use super::{CliError, McpCommand as Command, confirmed, on_store, out, say};
 
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);
@@ -30,17 +28,16 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
     }
     if let Command::Login { server } | Command::Logout { server } = &command {
         check_configured(config.mcp.keys().map(String::as_str), server)?;
-        let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-        let done = login(&config, &store, server, matches!(command, Command::Login { .. })).await;
-        store.close().await;
-        return done;
+        let is_login = matches!(command, Command::Login { .. });
+        return on_store(&config, async |store| login(&config, store, server, is_login).await).await;
     }
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let servers = McpServers::new(&config);
-    let done = carry_out(&config, &store, &servers, &command).await;
-    servers.stop().await;
-    store.close().await;
-    done
+    on_store(&config, async |store| {
+        let servers = McpServers::new(&config);
+        let done = carry_out(&config, store, &servers, &command).await;
+        servers.stop().await;
+        done
+    })
+    .await
 }
 
 async fn carry_out(
@@ -77,8 +74,7 @@ async fn list(config: &Config, store: &Store, servers: &McpServers) -> Result<Ex
     if text.is_empty() {
         text.push_str("No MCP servers. Add one to the configuration: [mcp.NAME] command = [\"PROGRAM\"]\n");
     }
-    out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    say(&text)
 }
 
 /// Without anything secret.
@@ -108,15 +104,13 @@ async fn login(config: &Config, store: &Store, server: &str, is_login: bool) -> 
     let oauth = attached(config, store).await?;
     if is_login {
         by_browser(oauth.log_in_at_server(server).await.map_err(plain)?).await?;
-        out(&format!("You are logged in: {server}\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return say(&format!("You are logged in: {server}\n"));
     }
     let text = match oauth.log_out_of_server(server).await.map_err(plain)? {
         true => "logged out. The service may still list this login; you can end it there, too",
         false => "nobody was logged in",
     };
-    out(&format!("{server}: {text}\n"))?;
-    Ok(ExitCode::SUCCESS)
+    say(&format!("{server}: {text}\n"))
 }
 
 async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError> {
@@ -143,8 +137,7 @@ async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError>
     for gone in &found.gone {
         let _ = writeln!(text, "! {}: approved, but the server no longer offers it", shown(gone));
     }
-    out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    say(&text)
 }
 
 fn about(found: &Inspection) -> String {
@@ -192,8 +185,7 @@ async fn accept(
     let number = open.len() + gone.len();
     if number == 0 {
         text.push_str("Nothing to approve: all tools are as they were accepted.\n");
-        out(&text)?;
-        return Ok(ExitCode::SUCCESS);
+        return say(&text);
     }
     out(&text)?;
     let question = format!("\nLet the assistant use {name} like this ({})?", several(number, "change"));
@@ -206,8 +198,7 @@ async fn accept(
     open.iter().for_each(|(tool, _)| approve(&mut batch, name, tool, now));
     gone.iter().for_each(|tool| withdraw(&mut batch, name, tool));
     store.write(batch).await?;
-    out(&format!("{} approved.\n", several(number, "change")))?;
-    Ok(ExitCode::SUCCESS)
+    say(&format!("{} approved.\n", several(number, "change")))
 }
 
 fn describe(text: &mut String, server: &str, servers: &McpServers, tool: &Definition, state: &ToolState) {
@@ -258,6 +249,5 @@ async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result
         let _ = writeln!(text, "\n{}{}{why}", shown(&tool.name), hints(tool));
         let _ = writeln!(text, "  {}", shown(&tool.summary()));
     }
-    out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    say(&text)
 }

@@ -2,27 +2,21 @@
 
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::memories::{self, KeptRow};
 use adjutant_store::{Batch, Store, StoreError};
-use adjutant_types::MemoryId;
-use adjutant_types::clock::{self, SystemClock};
+use adjutant_types::{MemoryId, clock};
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, MemoryCommand, out};
-use crate::service;
+use super::{CliError, MemoryCommand, on_store, say};
 
 pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode, CliError> {
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let result = match command {
-        MemoryCommand::List { who } => list(&store, &config, who.as_deref()).await.map_err(CliError::from),
-        MemoryCommand::Forget { id } => forget(&store, &config, &id.as_str().into()).await,
-    };
-    store.close().await;
-    out(&result?)?;
-    Ok(ExitCode::SUCCESS)
+    let text = on_store(&config, async |store| match &command {
+        MemoryCommand::List { who } => Ok(list(store, &config, who.as_deref()).await?),
+        MemoryCommand::Forget { id } => forget(store, &config, &id.as_str().into()).await,
+    });
+    say(&text.await?)
 }
 
 async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String, StoreError> {

@@ -31,10 +31,14 @@ mod workflow;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use adjutant_config::{Config, Env};
+use adjutant_store::Store;
+use adjutant_types::clock::SystemClock;
 
 use crate::logging::LogFilter;
+use crate::service::open_store;
 
 pub use args::Cli;
 use args::{
@@ -114,6 +118,22 @@ fn write_new(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     std::fs::File::create_new(path)?.write_all(text.as_bytes())
+}
+
+/// Asks the store, and closes it whatever comes of that.
+async fn on_store<T>(
+    config: &Config,
+    question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let store = open_store(config, Arc::new(SystemClock)).await?;
+    let answer = question(&store).await;
+    store.close().await;
+    answer
+}
+
+/// Ends a command that has done its work and says this.
+fn say(text: &str) -> Result<ExitCode, CliError> {
+    out(text).map(|()| ExitCode::SUCCESS)
 }
 
 /// Writes to stdout; a closed pipe is an error, not a panic.

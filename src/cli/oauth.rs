@@ -3,25 +3,20 @@
 use std::fmt::Write as _;
 use std::io::BufRead as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::thread;
 
 use adjutant_config::Config;
 use adjutant_skills::SkillError;
 use adjutant_skills::oauth::{CodeLogin, DeviceLogin, LoginState, OAuth};
 use adjutant_store::Store;
-use adjutant_types::clock::{SystemClock, local_day};
+use adjutant_types::clock::local_day;
 use adjutant_types::invisible_chars::line;
 use tokio::sync::oneshot;
 
-use super::{CliError, OAuthCommand as Command, out};
-use crate::service;
+use super::{CliError, OAuthCommand as Command, on_store, out};
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let done = carry_out(&config, &store, command).await;
-    store.close().await;
-    done
+    on_store(&config, async |store| carry_out(&config, store, command).await).await
 }
 
 /// The logins, in this store.

@@ -2,30 +2,25 @@
 
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::access::{self, Pairing, new_code};
 use adjutant_store::{Batch, Store, StoreError};
-use adjutant_types::clock::{self, SystemClock};
+use adjutant_types::clock;
 
-use super::{CliError, PairCommand, out};
-use crate::service;
+use super::{CliError, PairCommand, on_store, say};
 
 /// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;
 
 pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode, CliError> {
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let result = match command {
-        PairCommand::List => list(&store, &config).await.map_err(CliError::from),
-        PairCommand::Approve { code } => approve(&store, &code).await,
-        PairCommand::Invite => invite(&store).await.map_err(CliError::from),
-        PairCommand::Revoke { who } => revoke(&store, &who).await,
-    };
-    store.close().await;
-    out(&result?)?;
-    Ok(ExitCode::SUCCESS)
+    let text = on_store(&config, async |store| match &command {
+        PairCommand::List => Ok(list(store, &config).await?),
+        PairCommand::Approve { code } => approve(store, code).await,
+        PairCommand::Invite => Ok(invite(store).await?),
+        PairCommand::Revoke { who } => revoke(store, who).await,
+    });
+    say(&text.await?)
 }
 
 async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {

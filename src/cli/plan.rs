@@ -16,8 +16,8 @@ use adjutant_workflows::{draft, is_name};
 use chrono_tz::Tz;
 
 use super::workflow::run::{RunEnd, converse, ended};
-use super::workflow::{on_store, runs as reports};
-use super::{CliError, PlanArgs, PlanCommand as Command, columns, out};
+use super::workflow::runs as reports;
+use super::{CliError, PlanArgs, PlanCommand as Command, columns, on_store, out, say};
 
 /// Columns of a goal in the list.
 const GOAL: usize = 60;
@@ -36,8 +36,7 @@ pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, Cl
         }
         Some(Command::Delete { id }) => on_store(config, async |store| delete(store, id).await).await?,
     };
-    out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    say(&text)
 }
 
 /// Makes a plan and, after the yes, carries it out.
@@ -55,10 +54,7 @@ async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
         RunEnd::Answered(turn) => turn,
     };
     match &turn.answer {
-        Some(answer) if turn.status == TurnStatus::Completed => {
-            out(&format!("{answer}\n"))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Some(answer) if turn.status == TurnStatus::Completed => say(&format!("{answer}\n")),
         Some(answer) => Err(CliError::plain(answer.clone())),
         None => {
             // Without a stderr there is nowhere to report it.

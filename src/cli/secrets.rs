@@ -1,16 +1,13 @@
 //! `adjutant secrets`: seals all logins and passwords anew.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::{Config, SecretsConfig};
 use adjutant_skills::accounts::{SecretStore, SecretsError};
 use adjutant_skills::oauth::OAuth;
-use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::text::several;
 
-use super::{CliError, SecretsCommand as Command, out};
-use crate::service;
+use super::{CliError, SecretsCommand as Command, on_store, say};
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
     let Command::Rotate { from, forget } = command;
@@ -19,14 +16,14 @@ pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, Cl
             .map_err(|error| CliError::failed(format!("can't read {}", path.display()), error))
     });
     let former = former.transpose()?;
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let (secrets, oauth) = (SecretStore::new(&config), OAuth::new(&config));
-    secrets.attach(&store);
-    oauth.attach(&store);
-    let done = rotate(&config, &secrets, &oauth, former.as_deref(), forget).await;
-    store.close().await;
-    out(&done.map_err(|error| CliError::plain(error.to_string()))?)?;
-    Ok(ExitCode::SUCCESS)
+    let text = on_store(&config, async |store| {
+        let (secrets, oauth) = (SecretStore::new(&config), OAuth::new(&config));
+        secrets.attach(store);
+        oauth.attach(store);
+        let done = rotate(&config, &secrets, &oauth, former.as_deref(), forget).await;
+        done.map_err(|error| CliError::plain(error.to_string()))
+    });
+    say(&text.await?)
 }
 
 async fn rotate(

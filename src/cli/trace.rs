@@ -2,25 +2,20 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, people};
-use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::{self, Style, one_line};
 
-use super::{CliError, TraceArgs};
-use crate::service::open_store;
+use super::{CliError, TraceArgs, on_store};
 
 /// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
 
 pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
-    let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let shown = show(&store, &args, style(), &mut io::stdout()).await;
-    store.close().await;
-    shown.map(|()| ExitCode::SUCCESS)
+    on_store(&config, async |store| show(store, &args, style(), &mut io::stdout()).await).await?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) async fn show(

@@ -8,7 +8,7 @@ use adjutant_models::provider;
 use serde_json::Value;
 
 use super::init::found::limited;
-use super::{CliError, out};
+use super::{CliError, say};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
@@ -36,8 +36,7 @@ pub(super) async fn run(config: &Config, is_check: bool) -> Result<ExitCode, Cli
     let Some(latest) = latest else {
         return Err(CliError::plain(format!("{url} doesn't answer with a version, such as 0.2.0")));
     };
-    out(&compared(&latest))?;
-    Ok(ExitCode::SUCCESS)
+    say(&compared(&latest))
 }
 
 /// The version in an answer: JSON with `version` or `tag_name`, or the first line.

@@ -5,28 +5,23 @@ mod roles;
 
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::usage::questions::{QuestionUse, RuleUse};
 use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
 use adjutant_store::{Store, StoreError};
-use adjutant_types::clock::{SystemClock, local_to_utc, rfc3339};
+use adjutant_types::clock::{local_to_utc, rfc3339};
 use adjutant_workflows::trace::{cost, count, duration, one_line};
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::{CliError, UsageArgs, UsageBy};
-use crate::service::open_store;
+use super::{CliError, UsageArgs, UsageBy, on_store, say};
 
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
-    let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let text = command(&store, config.assistant.timezone, &args).await;
-    store.close().await;
-    super::out(&text?)?;
-    Ok(ExitCode::SUCCESS)
+    let zone = config.assistant.timezone;
+    say(&on_store(&config, async |store| Ok(command(store, zone, &args).await?)).await?)
 }
 
 /// The usage as a table or as JSON.

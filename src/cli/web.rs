@@ -2,16 +2,14 @@
 
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use adjutant_config::Config;
 use adjutant_store::people::Person;
 use adjutant_store::{Store, StoreError, instances, known, passkeys, people, web};
-use adjutant_types::clock::{SystemClock, utc};
+use adjutant_types::clock::utc;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, WebCommand, out};
-use crate::service;
+use super::{CliError, WebCommand, on_store, say};
 
 pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
     let page = config.page().map(|(_, url)| url.to_owned());
@@ -19,15 +17,12 @@ pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode,
         let problem = "the web page is off\nNext step: add the line [channels.web] to the configuration and restart `adjutant serve`.";
         return Err(CliError::Missing(problem.to_owned()));
     };
-    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let result = match command {
-        WebCommand::Login { person } => login(&store, &page, person.as_deref()).await,
-        WebCommand::Sessions { revoke: None } => list(&store).await.map_err(CliError::from),
-        WebCommand::Sessions { revoke: Some(which) } => revoke(&store, &which).await,
-    };
-    store.close().await;
-    out(&result?)?;
-    Ok(ExitCode::SUCCESS)
+    let text = on_store(&config, async |store| match &command {
+        WebCommand::Login { person } => login(store, &page, person.as_deref()).await,
+        WebCommand::Sessions { revoke: None } => Ok(list(store).await?),
+        WebCommand::Sessions { revoke: Some(which) } => revoke(store, which).await,
+    });
+    say(&text.await?)
 }
 
 async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, CliError> {

@@ -15,7 +15,6 @@ use adjutant_chat::suggest::did_you_mean;
 use adjutant_config::document::Problem;
 use adjutant_config::{BUILTIN, Config};
 use adjutant_skills::{Registry, Skills, builtin};
-use adjutant_store::Store;
 use adjutant_types::clock::{Clock, SystemClock, utc};
 use adjutant_workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use adjutant_workflows::draft::save;
@@ -26,8 +25,8 @@ use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles};
 use serde_json::{Map, Value};
 
-use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
-use crate::service::{open_store, role_paths};
+use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command, on_store, say};
+use crate::service::role_paths;
 use hold::Control;
 
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
@@ -65,18 +64,7 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
             workspace()?.new_file(name, from.as_deref().unwrap_or_default())?
         }
     };
-    super::out(&text)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-pub(super) async fn on_store<T>(
-    config: &Config,
-    question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,
-) -> Result<T, CliError> {
-    let store = open_store(config, Arc::new(SystemClock)).await?;
-    let answer = question(&store).await;
-    store.close().await;
-    answer
+    say(&text)
 }
 
 struct Workspace<'w> {

@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::usage::table;
-use super::super::{CliError, ReplayArgs, columns, out};
+use super::super::{CliError, ReplayArgs, columns, on_store, out};
 use super::models;
 use crate::service;
 
@@ -80,10 +80,7 @@ struct ModelRun {
 
 pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode, CliError> {
     let compared = models(config, &args.model)?;
-    let store = service::open_store(config, Arc::new(SystemClock)).await?;
-    let recorded = recorded(&store, config, args).await;
-    store.close().await;
-    let recorded = recorded?;
+    let recorded = on_store(config, async |store| recorded(store, config, args).await).await?;
     if recorded.is_empty() {
         return Err(CliError::plain(words::nothing()));
     }

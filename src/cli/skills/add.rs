@@ -12,7 +12,7 @@ use adjutant_types::clock::SystemClock;
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::{CliError, confirmed, out};
+use crate::cli::{CliError, confirmed, out, say};
 use crate::service;
 
 /// Resources that scripts may use besides their own folders.
@@ -115,6 +115,5 @@ pub(super) async fn remove(config: &Config, name: &str) -> Result<ExitCode, CliE
     if !removed {
         return Err(CliError::plain(format!("there are no instructions '{}'", line(name, 60))));
     }
-    out(&format!("{name} is removed.\n"))?;
-    Ok(ExitCode::SUCCESS)
+    say(&format!("{name} is removed.\n"))
 }
