@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::Address;
 use adjutant_engine::conversation::rooms::{label, parts};
-use adjutant_l10n::{page_tables, room_rules};
+use adjutant_l10n::{page_tables as words, room_rules};
 use adjutant_store::StoreError;
 use adjutant_store::room_rules::rooms;
 use adjutant_types::ConversationId;
@@ -12,7 +12,7 @@ use adjutant_web::views::{Edit, PageAction, Table, TableRow};
 use futures::future::try_join_all;
 
 use super::WebBackend;
-use super::tables::texts;
+use super::tables::{table, texts};
 
 /// How many rooms are listed, the latest.
 const ROOMS: i64 = 30;
@@ -31,19 +31,11 @@ pub(super) fn no_names() -> RoomNames {
 impl WebBackend {
     pub(super) async fn rooms(&self) -> Result<Table, StoreError> {
         let latest = rooms(&self.store, ROOMS).await?;
-        Ok(Table {
-            title: page_tables::rooms(),
-            empty: page_tables::no_rooms(),
-            columns: vec![
-                page_tables::name(),
-                page_tables::channel(),
-                page_tables::answers(),
-                page_tables::skills(),
-                page_tables::people(),
-            ],
-            rows: try_join_all(latest.into_iter().map(|room| self.room(room))).await?,
-            ..Table::default()
-        })
+        Ok(table(
+            (words::rooms(), words::no_rooms()),
+            [words::name(), words::channel(), words::answers(), words::skills(), words::people()],
+            try_join_all(latest.into_iter().map(|room| self.room(room))).await?,
+        ))
     }
 
     async fn room(&self, room: (ConversationId, String, String)) -> Result<TableRow, StoreError> {
@@ -53,11 +45,8 @@ impl WebBackend {
         let [answers, skills, people] = parts(&rule);
         let shown_skills = if rule.skills.is_some() { skills.clone() } else { room_rules::all_skills() };
         let shown_people = if rule.people.is_some() { people.clone() } else { room_rules::everybody() };
-        let fields = vec![
-            (page_tables::answers_as(), answers),
-            (page_tables::skills_as(), skills),
-            (page_tables::people_as(), people),
-        ];
+        let fields =
+            vec![(words::answers_as(), answers), (words::skills_as(), skills), (words::people_as(), people)];
         let name = self.room_name(&address).await;
         let cells = texts([name, address.channel, label(rule.answers), shown_skills, shown_people]);
         let edit = Some(Edit { act: PageAction::EditRoom, key: id.to_string(), fields });

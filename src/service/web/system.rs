@@ -1,12 +1,12 @@
 //! The system behind the page: instances, leases, MCP servers, and the log by turn.
 
-use adjutant_l10n::page_tables;
+use adjutant_l10n::page_tables as words;
 use adjutant_store::{StoreError, leases};
 use adjutant_types::{InstanceId, TurnId};
 use adjutant_web::views::{Cell, LogLine, Table, Viewer};
 
 use super::WebBackend;
-use super::tables::{row, texts};
+use super::tables::{row, table, texts};
 use super::view::ViewerContext;
 use crate::logging::tail;
 
@@ -17,31 +17,25 @@ impl WebBackend {
     pub(super) async fn instances(&self, view: &ViewerContext<'_>) -> Result<Table, StoreError> {
         let own = &self.conversations.instance.id;
         let living = leases::living(&self.store).await?.into_iter().map(|(id, pid, since)| {
-            let name = if id == *own { page_tables::this_instance(id) } else { id.to_string() };
+            let name = if id == *own { words::this_instance(id) } else { id.to_string() };
             row(vec![name.into(), pid.to_string().into(), view.moment(since).into()], None)
         });
-        Ok(Table {
-            title: page_tables::instances(),
-            empty: String::new(),
-            columns: vec![page_tables::instance(), page_tables::process(), page_tables::since()],
-            rows: living.collect(),
-            ..Table::default()
-        })
+        Ok(table(
+            (words::instances(), String::new()),
+            [words::instance(), words::process(), words::since()],
+            living,
+        ))
     }
 
     pub(super) async fn leases(&self) -> Result<Table, StoreError> {
         let own = &self.conversations.instance.id;
-        let by = |by: InstanceId| if by == *own { page_tables::by_this_instance() } else { by.to_string() };
+        let by = |by: InstanceId| if by == *own { words::by_this_instance() } else { by.to_string() };
         let held = leases::held(&self.store).await?.into_iter();
-        Ok(Table {
-            title: page_tables::leases(),
-            empty: page_tables::no_leases(),
-            columns: vec![page_tables::of_what(), page_tables::held_by(), page_tables::number()],
-            rows: held
-                .map(|(name, holder, epoch)| row(texts([name, by(holder), epoch.to_string()]), None))
-                .collect(),
-            ..Table::default()
-        })
+        Ok(table(
+            (words::leases(), words::no_leases()),
+            [words::of_what(), words::held_by(), words::number()],
+            held.map(|(name, holder, epoch)| row(texts([name, by(holder), epoch.to_string()]), None)),
+        ))
     }
 
     pub(super) fn servers(&self) -> Table {
@@ -49,13 +43,11 @@ impl WebBackend {
             let tools = self.mcp.approved(&name).to_string();
             row(texts([name, state, tools]), None)
         };
-        Table {
-            title: page_tables::servers(),
-            empty: page_tables::no_servers(),
-            columns: vec![page_tables::server(), page_tables::state(), page_tables::approved_tools()],
-            rows: self.mcp.states().into_iter().map(line).collect(),
-            ..Table::default()
-        }
+        table(
+            (words::servers(), words::no_servers()),
+            [words::server(), words::state(), words::approved_tools()],
+            self.mcp.states().into_iter().map(line),
+        )
     }
 
     pub(super) fn logs(&self, view: &ViewerContext<'_>) -> Table {
@@ -65,13 +57,11 @@ impl WebBackend {
             let last = view.moment(logged.at);
             row(vec![last.into(), lines.into(), Cell::Link(logged.last, to)], None)
         };
-        Table {
-            title: page_tables::log(),
-            empty: page_tables::nothing_logged(),
-            columns: vec![page_tables::when(), page_tables::lines(), page_tables::last_line()],
-            rows: tail::turns(LOGGED).into_iter().map(line).collect(),
-            ..Table::default()
-        }
+        table(
+            (words::log(), words::nothing_logged()),
+            [words::when(), words::lines(), words::last_line()],
+            tail::turns(LOGGED).into_iter().map(line),
+        )
     }
 
     pub(super) async fn log_of(

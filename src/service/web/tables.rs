@@ -4,7 +4,7 @@ mod acts;
 mod notes;
 
 use adjutant_files::FolderError;
-use adjutant_l10n::{page, page_tables};
+use adjutant_l10n::{page, page_tables as words};
 use adjutant_skills::builtin::watches::{described, unread};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{StoreError, access, check, dead, files, rules, schedules, tasks, usage};
@@ -20,6 +20,15 @@ const ROWS: i64 = 200;
 const DONE_MS: i64 = 7 * 24 * 3600 * 1000;
 /// The model calls of this time tell whether the model answers, in milliseconds.
 const LATELY_MS: i64 = 3600 * 1000;
+
+/// A table without a field above it. The second text stands there if it is empty.
+pub(super) fn table<const N: usize>(
+    (title, empty): (String, String),
+    columns: [String; N],
+    rows: impl IntoIterator<Item = TableRow>,
+) -> Table {
+    Table { title, empty, columns: columns.into(), rows: rows.into_iter().collect(), field: None }
+}
 
 pub(super) fn row(cells: Vec<Cell>, act: Option<(PageAction, String)>) -> TableRow {
     TableRow { cells, acts: act.into_iter().collect(), edit: None }
@@ -65,38 +74,22 @@ impl WebBackend {
         };
         let mut all = vec![
             self.open_tasks(&person).await?,
-            Table {
-                title: page_tables::schedules(),
-                empty: page_tables::no_schedules(),
-                columns: vec![
-                    page_tables::what(),
-                    page_tables::when(),
-                    page_tables::next(),
-                    page_tables::status(),
-                ],
-                rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
-                ..Table::default()
-            },
-            Table {
-                title: page_tables::watches(),
-                empty: page_tables::no_watches(),
-                columns: vec![page_tables::what(), page_tables::then(), page_tables::status()],
-                rows: watches::of_person(store, &person).await?.into_iter().map(watch).collect(),
-                ..Table::default()
-            },
+            table(
+                (words::schedules(), words::no_schedules()),
+                [words::what(), words::when(), words::next(), words::status()],
+                schedules::of_person(store, &person).await?.into_iter().map(schedule),
+            ),
+            table(
+                (words::watches(), words::no_watches()),
+                [words::what(), words::then(), words::status()],
+                watches::of_person(store, &person).await?.into_iter().map(watch),
+            ),
             self.memories(&view, &person).await?,
-            Table {
-                title: page_tables::allowed(),
-                empty: page_tables::nothing_allowed(),
-                columns: vec![
-                    page_tables::what(),
-                    page_tables::since(),
-                    page_tables::until(),
-                    page_tables::used(),
-                ],
-                rows: rules::of_person(store, &person).await?.into_iter().map(rule).collect(),
-                ..Table::default()
-            },
+            table(
+                (words::allowed(), words::nothing_allowed()),
+                [words::what(), words::since(), words::until(), words::used()],
+                rules::of_person(store, &person).await?.into_iter().map(rule),
+            ),
             self.sent_files(&view, &person).await?,
             self.done_tasks(&person).await?,
         ];
@@ -109,57 +102,43 @@ impl WebBackend {
         let task = |task: tasks::TaskRow| {
             let (title, due) = (task.title, task.due.unwrap_or_default());
             let key = task.id.to_string();
-            let fields = vec![(page_tables::task(), title.clone()), (page_tables::due_as(), due.clone())];
+            let fields = vec![(words::task(), title.clone()), (words::due_as(), due.clone())];
             TableRow {
                 edit: Some(Edit { act: PageAction::EditTask, key: key.clone(), fields }),
                 cells: texts([title, due, task.priority.to_string()]),
                 acts: vec![(PageAction::CompleteTask, key.clone()), (PageAction::DeleteTask, key)],
             }
         };
+        let columns = [words::task(), words::due(), words::priority()];
         Ok(Table {
-            title: page_tables::tasks(),
-            empty: page_tables::no_tasks(),
-            columns: vec![page_tables::task(), page_tables::due(), page_tables::priority()],
-            rows: open.into_iter().map(task).collect(),
-            field: Some((PageAction::AddTask, page_tables::new_task())),
+            field: Some((PageAction::AddTask, words::new_task())),
+            ..table((words::tasks(), words::no_tasks()), columns, open.into_iter().map(task))
         })
     }
 
     async fn done_tasks(&self, person: &PersonId) -> Result<Table, StoreError> {
         let done = tasks::done_since(&self.store, person, self.store.now() - DONE_MS).await?.into_iter();
-        Ok(Table {
-            title: page_tables::done_lately(),
-            empty: page_tables::nothing_done(),
-            columns: vec![page_tables::task()],
-            rows: done
-                .map(|task| row(texts([task.title]), Some((PageAction::ReopenTask, task.id.to_string()))))
-                .collect(),
-            ..Table::default()
-        })
+        Ok(table(
+            (words::done_lately(), words::nothing_done()),
+            [words::task()],
+            done.map(|task| row(texts([task.title]), Some((PageAction::ReopenTask, task.id.to_string())))),
+        ))
     }
 
     async fn sent_files(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table, StoreError> {
         let line = |file: files::FileRow| {
-            let (size, since) =
-                (page_tables::kilobytes((file.bytes + 999) / 1000), view.moment(file.created_at));
+            let (size, since) = (words::kilobytes((file.bytes + 999) / 1000), view.moment(file.created_at));
             let name = match file.problem.is_none_or(FileProblem::is_kept) {
                 true => Cell::Link(file.name, format!("/sent/{}", file.id)),
                 false => Cell::Text(file.name),
             };
             row(vec![name, file.kind.to_string().into(), size.into(), since.into()], None)
         };
-        Ok(Table {
-            title: page_tables::files(),
-            empty: page_tables::no_files(),
-            columns: vec![
-                page_tables::name(),
-                page_tables::kind(),
-                page_tables::size(),
-                page_tables::since(),
-            ],
-            rows: files::of_person(&self.store, person, ROWS).await?.into_iter().map(line).collect(),
-            ..Table::default()
-        })
+        Ok(table(
+            (words::files(), words::no_files()),
+            [words::name(), words::kind(), words::size(), words::since()],
+            files::of_person(&self.store, person, ROWS).await?.into_iter().map(line),
+        ))
     }
 
     pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
@@ -176,32 +155,21 @@ impl WebBackend {
             row(cells, Some((PageAction::Approve, code.code)))
         });
         Ok(vec![
-            Table {
-                title: page_tables::problems(),
-                empty: page_tables::no_problems(),
-                columns: vec![page_tables::what()],
-                rows: self.problems().await?.into_iter().map(|what| row(texts([what]), None)).collect(),
-                ..Table::default()
-            },
-            Table {
-                title: page_tables::access_requests(),
-                empty: page_tables::no_access_requests(),
-                columns: vec![page_tables::name(), page_tables::channel(), page_tables::until()],
-                rows: strangers.collect(),
-                ..Table::default()
-            },
-            Table {
-                title: page_tables::undelivered(),
-                empty: page_tables::all_delivered(),
-                columns: vec![
-                    page_tables::when(),
-                    page_tables::channel(),
-                    page_tables::text(),
-                    page_tables::why(),
-                ],
-                rows: dead.collect(),
-                ..Table::default()
-            },
+            table(
+                (words::problems(), words::no_problems()),
+                [words::what()],
+                self.problems().await?.into_iter().map(|what| row(texts([what]), None)),
+            ),
+            table(
+                (words::access_requests(), words::no_access_requests()),
+                [words::name(), words::channel(), words::until()],
+                strangers,
+            ),
+            table(
+                (words::undelivered(), words::all_delivered()),
+                [words::when(), words::channel(), words::text(), words::why()],
+                dead,
+            ),
             self.rooms().await?,
             self.instances(&view).await?,
             self.leases().await?,
@@ -219,18 +187,18 @@ impl WebBackend {
             problems.push(format!("{} ({})", broken.rule, broken.rows.len()));
         }
         for (event, _) in dead::arrivals(store).await? {
-            problems.push(page_tables::set_aside(event));
+            problems.push(words::set_aside(event));
         }
         let models = usage::by_model(store, now - LATELY_MS, now + 1).await?;
         let [calls, failed] =
             models.iter().fold([0, 0], |[calls, failed], model| [calls + model.calls, failed + model.failed]);
-        problems.extend((failed > 0).then(|| page_tables::model_fails(failed, calls)));
+        problems.extend((failed > 0).then(|| words::model_fails(failed, calls)));
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
         let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
         let breakers = &orchestrator.agents.executor.breakers;
         for skill in skills.filter(|skill| breakers.peek(&skill.name, now).is_err()) {
-            problems.push(page_tables::resting_skill(&skill.name));
+            problems.push(words::resting_skill(&skill.name));
         }
         let catalogue = orchestrator.runner.workflows.current();
         problems.extend(catalogue.problems.iter().map(ToString::to_string));

@@ -1,13 +1,13 @@
 //! The notes on the page. As in the chat, only owners see them.
 
-use adjutant_l10n::{notes, page, page_tables};
+use adjutant_l10n::{notes, page, page_tables as words};
 use adjutant_memory::has_all_words;
 use adjutant_skills::builtin::Notes;
 use adjutant_store::{Batch, StoreError, changes};
 use adjutant_types::PersonId;
 use adjutant_web::views::{Cell, Hit, Note, PageAction, Table, Viewer};
 
-use super::{WebBackend, row};
+use super::{WebBackend, row, table};
 use crate::service::web::search::excerpt;
 
 /// How many notes are listed, and how many a search reads.
@@ -34,13 +34,11 @@ impl WebBackend {
             let to = Note::address(&path);
             row(vec![Cell::Link(path, to)], None)
         };
-        Some(Table {
-            title: page_tables::notes(),
-            empty: page_tables::no_notes(),
-            columns: vec![page_tables::name()],
-            rows: all.into_iter().take(LISTED).map(cell).collect(),
-            ..Table::default()
-        })
+        Some(table(
+            (words::notes(), words::no_notes()),
+            [words::name()],
+            all.into_iter().take(LISTED).map(cell),
+        ))
     }
 
     pub(in crate::service::web) async fn note_at(&self, viewer: &Viewer, path: &str) -> Option<Note> {
