@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 use adjutant_l10n::{page, page_login};
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
@@ -52,6 +53,8 @@ const NOTIFY: Duration = Duration::from_secs(1);
 /// What a request is answered, whichever way it went.
 type Answer = Result<Response, Response>;
 
+type Shared = State<Arc<Site>>;
+
 /// What all requests share.
 pub(crate) struct Site {
     backend: Arc<dyn Backend>,
@@ -78,6 +81,33 @@ impl SignedIn {
     fn live_frame<'a>(&'a self, title: String, path: &'a str, after: Cursor, follows_all: bool) -> Frame<'a> {
         let whose = if follows_all && self.viewer.is_owner { EVERYBODY } else { self.viewer.person.as_str() };
         Frame { live: Some((after.to_string(), whose.to_owned())), ..self.frame(title, path) }
+    }
+}
+
+impl FromRequestParts<Arc<Site>> for SignedIn {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Arc<Site>) -> Result<Self, Response> {
+        site.signed_in(&parts.headers).await
+    }
+}
+
+/// A form of ours, and who has sent it.
+struct Form(SignedIn, Fields);
+
+impl FromRequest<Arc<Site>> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Response> {
+        let (parts, body) = request.into_parts();
+        let signed_in = site.signed_in(&parts.headers).await?;
+        let fields = site.fields(body).await?;
+        if fields.get("token") != Some(signed_in.token.as_str()) {
+            site.backend.refused("token");
+            let text = page::form_out_of_date();
+            return Err(answer(&signed_in, StatusCode::FORBIDDEN, page::not_accepted(), &text));
+        }
+        Ok(Self(signed_in, fields))
     }
 }
 
@@ -215,17 +245,6 @@ impl Site {
             true => (StatusCode::UNAUTHORIZED, Html(login(why, self.guard.passkeys()))).into_response(),
             false => (StatusCode::UNAUTHORIZED, page::sign_in_first() + "\n").into_response(),
         }
-    }
-
-    async fn form(&self, headers: &HeaderMap, body: Body) -> Result<(SignedIn, Fields), Response> {
-        let signed_in = self.signed_in(headers).await?;
-        let fields = self.fields(body).await?;
-        if fields.get("token") != Some(signed_in.token.as_str()) {
-            self.backend.refused("token");
-            let text = page::form_out_of_date();
-            return Err(answer(&signed_in, StatusCode::FORBIDDEN, page::not_accepted(), &text));
-        }
-        Ok((signed_in, fields))
     }
 
     async fn fields(&self, body: Body) -> Result<Fields, Response> {

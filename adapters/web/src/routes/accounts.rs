@@ -1,28 +1,21 @@
 //! The person's accounts: connected, renamed, chosen, disconnected.
 
-use std::sync::Arc;
-
 use adjutant_l10n::{page, page_accounts};
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse};
 
-use super::{Answer, Site, answer, missing, see};
+use super::{Answer, Form, Shared, SignedIn, answer, missing, see};
 use crate::pages;
 use crate::views::AccountChange;
 
-type Shared = State<Arc<Site>>;
-
-pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn all(State(site): Shared, signed_in: SignedIn) -> Answer {
     let accounts = site.backend.accounts(&signed_in.viewer).await?;
     let frame = signed_in.frame(page_accounts::title(), "/accounts");
     Ok(Html(pages::accounts(&frame, &accounts)).into_response())
 }
 
-pub(super) async fn change(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn change(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let text = fields.get("text").unwrap_or_default();
     let change = match fields.get("change").unwrap_or_default() {
         "rename" => AccountChange::Rename(text.trim().to_owned()),

@@ -1,8 +1,6 @@
 //! The links of logins at providers, and the way back. Nobody has to be signed in there: a link's nonce says whose login it
 //! is, and a cookie says which browser opened it.
 
-use std::sync::Arc;
-
 use adjutant_l10n::connect;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
@@ -10,12 +8,10 @@ use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 
-use super::{Answer, Site};
+use super::{Answer, Shared, Site};
 use crate::pages;
 use crate::session::{bind_login, login_secret, secret};
 use crate::views::LoginStep;
-
-type Shared = State<Arc<Site>>;
 
 /// The page of a link. It changes nothing, because chat platforms fetch links to preview them.
 pub(super) async fn offered(State(site): Shared, Path(nonce): Path<String>) -> Answer {

@@ -1,7 +1,5 @@
 //! Passkeys: adding and removing one's own, and signing in with one.
 
-use std::sync::Arc;
-
 use adjutant_l10n::page_passkeys;
 use axum::body::Body;
 use axum::extract::State;
@@ -10,15 +8,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Json;
 
-use super::{Answer, SignedIn, Site, see};
+use super::{Answer, Form, Shared, SignedIn, Site, see};
 use crate::passkeys::RelyingParty;
 use crate::session::begin;
 
-type Shared = State<Arc<Site>>;
-
 /// What a browser is asked for a new passkey.
-pub(super) async fn creation(State(site): Shared, headers: HeaderMap) -> Answer {
-    let SignedIn { viewer, .. } = site.signed_in(&headers).await?;
+pub(super) async fn creation(State(site): Shared, SignedIn { viewer, .. }: SignedIn) -> Answer {
     let known = site.backend.passkeys(&viewer).await?;
     let challenge = site.backend.challenge(&viewer.session).await?;
     Ok(options(&site, |page| page.creation(&viewer, &challenge, &known)))
@@ -37,8 +32,11 @@ fn options(site: &Site, options: impl FnOnce(&RelyingParty) -> Json) -> Response
     }
 }
 
-pub(super) async fn change(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (SignedIn { viewer, .. }, fields) = site.form(&headers, body).await?;
+pub(super) async fn change(
+    State(site): Shared,
+    headers: HeaderMap,
+    Form(SignedIn { viewer, .. }, fields): Form,
+) -> Answer {
     if let Some(key) = fields.get("remove") {
         site.backend.remove_passkey(&viewer, key).await?;
         return Ok(see("/sessions"));

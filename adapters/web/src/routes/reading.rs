@@ -1,18 +1,14 @@
 //! Pages and parts of them.
 
-use std::sync::Arc;
-
 use adjutant_l10n::{page, page_talk};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Answer, Site, missing, unavailable};
+use super::{Answer, Shared, SignedIn, missing, unavailable};
 use crate::events::Wanted;
 use crate::session::Fields;
 use crate::{Cursor, Unavailable, pages};
-
-type Shared = State<Arc<Site>>;
 
 impl From<Unavailable> for Response {
     fn from(_: Unavailable) -> Self {
@@ -28,16 +24,14 @@ pub(super) async fn login_form(State(site): Shared) -> Html<String> {
     Html(pages::login(None, site.guard.passkeys()))
 }
 
-pub(super) async fn now(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn now(State(site): Shared, signed_in: SignedIn) -> Answer {
     let after = site.backend.latest().await?;
     let now = site.backend.now(&signed_in.viewer).await?;
     let frame = signed_in.live_frame(page::now(), "/", after, true);
     Ok(Html(pages::now(&frame, &now)).into_response())
 }
 
-pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, signed_in: SignedIn) -> Answer {
     let asked = query(asked);
     let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
     let before = asked.get("before").and_then(|before| before.parse().ok());
@@ -54,9 +48,8 @@ pub(super) async fn details(
     State(site): Shared,
     Path(key): Path<String>,
     RawQuery(asked): RawQuery,
-    headers: HeaderMap,
+    signed_in: SignedIn,
 ) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
     let details = site.backend.details(&signed_in.viewer, &key).await?;
     let details = details.ok_or_else(|| missing(&signed_in))?;
     Ok(match query(asked).get("part") {
@@ -68,8 +61,7 @@ pub(super) async fn details(
     })
 }
 
-pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn people(State(site): Shared, signed_in: SignedIn) -> Answer {
     if !signed_in.viewer.is_owner {
         return Err(missing(&signed_in));
     }
@@ -79,8 +71,7 @@ pub(super) async fn people(State(site): Shared, headers: HeaderMap) -> Answer {
     Ok(Html(pages::people(&frame, &people)).into_response())
 }
 
-pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn sessions(State(site): Shared, signed_in: SignedIn) -> Answer {
     let sessions = site.backend.sessions(&signed_in.viewer).await?;
     let passkeys = site.backend.passkeys(&signed_in.viewer).await?;
     let frame = signed_in.frame(page::account(), "/sessions");
@@ -88,8 +79,12 @@ pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Answer 
 }
 
 /// The changes from `Last-Event-ID` or `after` on. An owner may follow somebody else.
-pub(super) async fn events(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn events(
+    State(site): Shared,
+    RawQuery(asked): RawQuery,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+) -> Answer {
     let asked = query(asked);
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
     let after: Option<Cursor> = last.or_else(|| asked.get("after")).and_then(|at| at.parse().ok());
@@ -108,9 +103,6 @@ pub(super) async fn events(State(site): Shared, RawQuery(asked): RawQuery, heade
     })
 }
 
-pub(super) async fn nowhere(State(site): Shared, headers: HeaderMap) -> Response {
-    match site.signed_in(&headers).await {
-        Ok(signed_in) => missing(&signed_in),
-        Err(refused) => refused,
-    }
+pub(super) async fn nowhere(signed_in: SignedIn) -> Response {
+    missing(&signed_in)
 }

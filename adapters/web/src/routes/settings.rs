@@ -1,27 +1,20 @@
 //! The settings, for owners.
 
-use std::sync::Arc;
-
 use adjutant_chat::Finding;
 use adjutant_l10n::page;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse};
 
-use super::{Answer, SignedIn, Site, missing, see};
+use super::{Answer, Form, Shared, SignedIn, Site, missing, see};
 use crate::pages;
 use crate::views::{SettingsEdit, SettingsOutcome};
 
-type Shared = State<Arc<Site>>;
-
-pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn all(State(site): Shared, signed_in: SignedIn) -> Answer {
     show(&site, &signed_in, StatusCode::OK, (&SettingsEdit::default(), &[], &[])).await
 }
 
-pub(super) async fn change(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn change(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     if !signed_in.viewer.is_owner {
         return Err(missing(&signed_in));
     }

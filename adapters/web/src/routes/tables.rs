@@ -1,32 +1,25 @@
 //! Tables and usage.
 
-use std::sync::Arc;
-
 use adjutant_chat::sanitized;
 use adjutant_l10n::{page, page_tables, page_talk};
-use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
+use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse};
 
 use super::reading::query;
-use super::{Answer, Site, answer, missing, saved_as, see};
+use super::{Answer, Form, Shared, SignedIn, answer, missing, saved_as, see};
 use crate::pages::{self, MAX_QUERY};
 use crate::views::{Note, PageAction};
 
-type Shared = State<Arc<Site>>;
-
-pub(super) async fn things(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn things(State(site): Shared, signed_in: SignedIn) -> Answer {
     let after = site.backend.latest().await?;
     let tables = site.backend.things(&signed_in.viewer).await?;
     let frame = signed_in.live_frame(page::yours(), "/things", after, false);
     Ok(Html(pages::tables(&frame, &tables)).into_response())
 }
 
-pub(super) async fn search(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn search(State(site): Shared, RawQuery(asked): RawQuery, signed_in: SignedIn) -> Answer {
     let asked = query(asked);
     let words: String = asked.get("q").unwrap_or_default().trim().chars().take(MAX_QUERY).collect();
     let found = match words.as_str() {
@@ -36,16 +29,14 @@ pub(super) async fn search(State(site): Shared, RawQuery(asked): RawQuery, heade
     Ok(Html(pages::search(&signed_in.frame(page::search(), "/search"), &words, &found)).into_response())
 }
 
-pub(super) async fn note(State(site): Shared, RawQuery(asked): RawQuery, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn note(State(site): Shared, RawQuery(asked): RawQuery, signed_in: SignedIn) -> Answer {
     let asked = query(asked);
     let note = site.backend.note(&signed_in.viewer, asked.get("path").unwrap_or_default()).await?;
     let note = note.ok_or_else(|| missing(&signed_in))?;
     Ok(Html(pages::note(&signed_in.frame(note.path.clone(), "/things"), &note)).into_response())
 }
 
-pub(super) async fn save_note(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn save_note(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let [path, text, version] = ["path", "text", "version"].map(|name| fields.get(name).unwrap_or_default());
     let now = site.backend.note(&signed_in.viewer, path).await?.ok_or_else(|| missing(&signed_in))?;
     if sanitized(&now.text) != now.text.replace("\r\n", "\n") {
@@ -61,8 +52,7 @@ pub(super) async fn save_note(State(site): Shared, headers: HeaderMap, body: Bod
     }
 }
 
-pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn system(State(site): Shared, signed_in: SignedIn) -> Answer {
     let after = site.backend.latest().await?;
     let tables = site.backend.system(&signed_in.viewer).await?;
     let tables = tables.ok_or_else(|| missing(&signed_in))?;
@@ -70,21 +60,18 @@ pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Answer {
     Ok(Html(pages::tables(&frame, &tables)).into_response())
 }
 
-pub(super) async fn log(State(site): Shared, Path(turn): Path<String>, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn log(State(site): Shared, Path(turn): Path<String>, signed_in: SignedIn) -> Answer {
     let lines = site.backend.log(&signed_in.viewer, &turn).await?;
     let lines = lines.ok_or_else(|| missing(&signed_in))?;
     Ok(Html(pages::log(&signed_in.frame(page_talk::log(), "/system"), &turn, &lines)).into_response())
 }
 
-pub(super) async fn usage(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn usage(State(site): Shared, signed_in: SignedIn) -> Answer {
     let usage = site.backend.usage(&signed_in.viewer).await?;
     Ok(Html(pages::usage(&signed_in.frame(page::usage(), "/usage"), &usage)).into_response())
 }
 
-pub(super) async fn csv(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn csv(State(site): Shared, signed_in: SignedIn) -> Answer {
     let usage = site.backend.usage(&signed_in.viewer).await?;
     let kind = (CONTENT_TYPE, "text/csv; charset=utf-8");
     let name = (CONTENT_DISPOSITION, "attachment; filename=\"adjutant-usage.csv\"");
@@ -92,16 +79,14 @@ pub(super) async fn csv(State(site): Shared, headers: HeaderMap) -> Answer {
 }
 
 /// A file that the viewer sent. It is saved, and never shown, whatever is in it.
-pub(super) async fn sent(State(site): Shared, Path(file): Path<String>, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn sent(State(site): Shared, Path(file): Path<String>, signed_in: SignedIn) -> Answer {
     let found = site.backend.sent(&signed_in.viewer, &file).await?;
     let (name, content) = found.ok_or_else(|| missing(&signed_in))?;
     let kind = (CONTENT_TYPE, "application/octet-stream".to_owned());
     Ok(([kind, (CONTENT_DISPOSITION, saved_as(&name))], content).into_response())
 }
 
-pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn act(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let act = fields.get("act").and_then(PageAction::named).ok_or_else(|| missing(&signed_in))?;
     let texts: Vec<&str> = fields.all().filter(|(name, _)| *name == "text").map(|(_, text)| text).collect();
     match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {

@@ -1,26 +1,22 @@
 //! A turn: on a page of its own, and as a part of a conversation.
 
-use std::sync::Arc;
-
 use adjutant_l10n::page_talk;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::HeaderMap;
 use axum::response::{Html, IntoResponse};
 
 use super::reading::query;
-use super::{Answer, Site, missing};
+use super::{Answer, Shared, SignedIn, missing};
 use crate::pages;
 
 /// How many rows a turn has as a part of another page.
 const PART_ROWS: usize = 180;
 
 pub(super) async fn turn(
-    State(site): State<Arc<Site>>,
+    State(site): Shared,
     Path(key): Path<String>,
     RawQuery(asked): RawQuery,
-    headers: HeaderMap,
+    signed_in: SignedIn,
 ) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
     let asked = query(asked);
     let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
     let after = site.backend.latest().await?;

@@ -1,7 +1,5 @@
 //! Files that come with messages: each is uploaded first, and the message names it.
 
-use std::sync::Arc;
-
 use adjutant_l10n::page;
 use axum::body::Body;
 use axum::extract::State;
@@ -10,7 +8,7 @@ use axum::response::IntoResponse;
 use futures::StreamExt;
 use tokio::time::timeout;
 
-use super::{Answer, Site, UPLOAD_PATIENCE, unavailable};
+use super::{Answer, Shared, SignedIn, UPLOAD_PATIENCE, unavailable};
 use crate::Unavailable;
 use crate::pages::MAX_FILES;
 use crate::session::Fields;
@@ -19,8 +17,12 @@ use crate::session::Fields;
 const MAX_NAME: usize = 200;
 
 /// Takes one file, whose content is the body. Returns its key.
-pub(super) async fn upload(State(site): State<Arc<Site>>, headers: HeaderMap, body: Body) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn upload(
+    State(site): Shared,
+    signed_in: SignedIn,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
     let token = headers.get("x-form-token").and_then(|token| token.to_str().ok());
     if token != Some(signed_in.token.as_str()) {
         site.backend.refused("token");

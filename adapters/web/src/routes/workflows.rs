@@ -1,20 +1,15 @@
 //! Workflows, their runs, and files.
 
-use std::sync::Arc;
-
 use adjutant_l10n::{page, page_plans, page_workflows};
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Answer, SignedIn, Site, answer, missing, saved_as, see};
+use super::{Answer, Form, Shared, SignedIn, Site, answer, missing, saved_as, see};
 use crate::session::{Fields, is_once};
 use crate::views::{Planned, Started};
 use crate::{Given, pages};
-
-type Shared = State<Arc<Site>>;
 
 /// The inputs of a form, without those that were left empty.
 fn given(fields: &Fields) -> Given {
@@ -25,26 +20,22 @@ fn given(fields: &Fields) -> Given {
     fields.all().filter_map(input).collect()
 }
 
-pub(super) async fn all(State(site): Shared, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn all(State(site): Shared, signed_in: SignedIn) -> Answer {
     let after = site.backend.latest().await?;
     let all = site.backend.workflows(&signed_in.viewer).await?;
     let frame = signed_in.live_frame(page::workflows(), "/workflows", after, true);
     Ok(Html(pages::workflows(&frame, &all)).into_response())
 }
 
-pub(super) async fn one(State(site): Shared, Path(name): Path<String>, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn one(State(site): Shared, Path(name): Path<String>, signed_in: SignedIn) -> Answer {
     site.form_of(&signed_in, &name, &Given::new(), None).await
 }
 
 pub(super) async fn plan(
     State(site): Shared,
     Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    Form(signed_in, fields): Form,
 ) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
     let given = given(&fields);
     let planned = site.backend.plan(&signed_in.viewer, &name, &given).await?;
     let planned = planned.ok_or_else(|| missing(&signed_in))?;
@@ -54,10 +45,8 @@ pub(super) async fn plan(
 pub(super) async fn run(
     State(site): Shared,
     Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    Form(signed_in, fields): Form,
 ) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
     let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
     let given = given(&fields);
     let asked = site.backend.run(&signed_in.viewer, &once, &name, &given).await?;
@@ -70,10 +59,8 @@ pub(super) async fn run(
 pub(super) async fn again(
     State(site): Shared,
     Path(key): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    Form(signed_in, fields): Form,
 ) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
     let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
     let from = fields.get("from").unwrap_or_default();
     match site.backend.rerun(&signed_in.viewer, &once, &key, from).await? {
@@ -87,9 +74,8 @@ pub(super) async fn started(
     State(site): Shared,
     Path(key): Path<String>,
     uri: Uri,
-    headers: HeaderMap,
+    signed_in: SignedIn,
 ) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
     let after = site.backend.latest().await?;
     let it = site.backend.started(&signed_in.viewer, &key).await?;
     let it = it.ok_or_else(|| missing(&signed_in))?;
@@ -117,8 +103,7 @@ pub(super) async fn started(
     Ok(Html(pages::started(&frame, &address, &it)).into_response())
 }
 
-pub(super) async fn file(State(site): Shared, Path(message): Path<String>, headers: HeaderMap) -> Answer {
-    let signed_in = site.signed_in(&headers).await?;
+pub(super) async fn file(State(site): Shared, Path(message): Path<String>, signed_in: SignedIn) -> Answer {
     let file = site.backend.file(&signed_in.viewer, &message).await?;
     let file = file.ok_or_else(|| missing(&signed_in))?;
     let kind = (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned());

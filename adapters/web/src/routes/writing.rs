@@ -1,7 +1,5 @@
 //! Forms: what people do on the page.
 
-use std::sync::Arc;
-
 use adjutant_l10n::{page, page_login};
 use axum::body::Body;
 use axum::extract::State;
@@ -11,11 +9,9 @@ use axum::response::{Html, IntoResponse};
 
 use super::passkeys::browser;
 use super::uploads::uploads;
-use super::{Answer, Site, answer, missing, not_a_text, see};
+use super::{Answer, Form, Shared, answer, missing, not_a_text, see};
 use crate::pages::{self, MAX_LENGTH};
 use crate::session::{begin, end, is_once};
-
-type Shared = State<Arc<Site>>;
 
 pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
     let fields = site.fields(body).await?;
@@ -63,14 +59,12 @@ fn next_page(next: Option<&str>) -> &str {
     next.filter(is_ours).unwrap_or("/")
 }
 
-pub(super) async fn sign_out(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, _) = site.form(&headers, body).await?;
+pub(super) async fn sign_out(State(site): Shared, Form(signed_in, _): Form) -> Answer {
     site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
     Ok(([(SET_COOKIE, end(&site.guard))], see("/login")).into_response())
 }
 
-pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn end_session(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let session = fields.get("session").unwrap_or_default();
     match site.backend.end_session(&signed_in.viewer, session).await? {
         true => Ok(see("/sessions")),
@@ -78,8 +72,7 @@ pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: B
     }
 }
 
-pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn say(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
     let once = fields.get("once").unwrap_or_default();
     let files = uploads(&fields);
@@ -93,8 +86,7 @@ pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> 
     Ok(see("/talk"))
 }
 
-pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn press(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let pressed = match fields.get("all") {
         Some(answer) => site.backend.press_all(&signed_in.viewer, answer).await?,
         None => site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await?,
@@ -105,8 +97,7 @@ pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -
     }
 }
 
-pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn repeat(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
         true => Ok(see("/talk")),
         false => {
@@ -116,8 +107,7 @@ pub(super) async fn repeat(State(site): Shared, headers: HeaderMap, body: Body) 
     }
 }
 
-pub(super) async fn stop(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let (signed_in, fields) = site.form(&headers, body).await?;
+pub(super) async fn stop(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
         true => Ok(see("/talk")),
         false => {
