@@ -49,7 +49,7 @@ struct Dialogue {
 }
 
 /// A turn as a model plays it now, beside what the journal says.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Replayed {
     id: String,
     text: String,
@@ -140,18 +140,7 @@ async fn recorded(store: &Store, config: &Config, args: &ReplayArgs) -> Result<V
 
 impl Replayed {
     fn new(turn: &Recorded) -> Self {
-        Self {
-            id: turn.id.clone(),
-            text: turn.text.clone(),
-            same_calls: 0,
-            added: Vec::new(),
-            missing: Vec::new(),
-            changed: Vec::new(),
-            answers: None,
-            error: None,
-            tokens: Usage::default(),
-            cost_usd: 0.0,
-        }
+        Self { id: turn.id.clone(), text: turn.text.clone(), ..Self::default() }
     }
 
     /// Holds a dialogue until the model answers, or until it has done all that ended the dialogue then.

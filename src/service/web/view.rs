@@ -85,12 +85,7 @@ impl ViewerContext<'_> {
                 InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
                 _ => row.text,
             },
-            file: None,
-            choices: Vec::new(),
-            asks: None,
-            outcomes: Vec::new(),
-            attached: Vec::new(),
-            undelivered: None,
+            ..Said::default()
         }
     }
 
@@ -145,7 +140,6 @@ impl ViewerContext<'_> {
         });
         Said {
             key: row.id.to_string(),
-            by: None,
             assistant: self.assistant.to_owned(),
             channel: place(row.channel, row.shared),
             at: self.moment(row.created_at),
@@ -153,13 +147,12 @@ impl ViewerContext<'_> {
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             choices,
             asks,
-            outcomes: Vec::new(),
-            attached: Vec::new(),
             undelivered: match row.state {
                 OutboxState::Dead => Some(page_talk::undelivered()),
                 OutboxState::Unknown => Some(page_talk::delivery_unclear()),
                 OutboxState::Pending | OutboxState::Sending | OutboxState::Sent => None,
             },
+            ..Said::default()
         }
     }
 

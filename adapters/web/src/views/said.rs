@@ -5,7 +5,7 @@ use adjutant_chat::{Choice, OutgoingFile};
 use super::{Badge, Moment};
 
 /// A message of somebody or of the assistant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// Names it on the page.
     pub key: String,
