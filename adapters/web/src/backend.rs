@@ -66,7 +66,7 @@ pub struct Change {
 /// Reads the journal and takes what people do on the page. Everything a viewer asks for is checked here: whoever may
 /// not see it gets `None`, as if it weren't there.
 #[async_trait]
-pub trait Backend: Passkeys + Send + Sync + 'static {
+pub trait Backend: LoginLinks + Passkeys + Send + Sync + 'static {
     /// Begins a session with a login code, which then no longer works. Returns the session's secret.
     async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable>;
     /// The id and the name of the person whom a login code lets in, as long as it works.
@@ -203,6 +203,21 @@ pub trait Backend: Passkeys + Send + Sync + 'static {
         change: AccountChange,
     ) -> Result<Option<String>, Unavailable>;
 
+    async fn latest(&self) -> Result<Cursor, Unavailable>;
+    /// The changes after a place, in order, at most this many; none if some of them are no longer known.
+    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable>;
+
+    /// Forgets old changes. Called now and then.
+    async fn tidy(&self);
+    /// Whether a message of the outbox is on the page.
+    async fn is_shown(&self, message: &str) -> bool;
+    /// Counts something that was refused.
+    fn refused(&self, reason: &'static str);
+}
+
+/// What logins at providers need of the engine, by links from a chat.
+#[async_trait]
+pub trait LoginLinks {
     /// Whose login a link of a chat is; none if it is no longer good.
     async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable>;
     /// Goes on with a login in this browser, which may be signed in here.
@@ -216,15 +231,4 @@ pub trait Backend: Passkeys + Send + Sync + 'static {
     ) -> Result<LoginStep, Unavailable>;
     /// Ends the login with which a browser comes back from a provider. Returns how it has ended.
     async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable>;
-
-    async fn latest(&self) -> Result<Cursor, Unavailable>;
-    /// The changes after a place, in order, at most this many; none if some of them are no longer known.
-    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable>;
-
-    /// Forgets old changes. Called now and then.
-    async fn tidy(&self);
-    /// Whether a message of the outbox is on the page.
-    async fn is_shown(&self, message: &str) -> bool;
-    /// Counts something that was refused.
-    fn refused(&self, reason: &'static str);
 }

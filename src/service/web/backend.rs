@@ -7,9 +7,9 @@ use adjutant_l10n::page;
 use adjutant_store::{changes, people, pushes, timeline, web};
 use adjutant_types::{OutboxId, PersonId, metrics, with_words};
 use adjutant_web::views::{
-    AccountChange, AccountLine, Details, Hits, LogLine, LoginOffer, LoginStep, Note, NotifyOf, Now,
-    PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
-    Viewer, WorkflowPage, Workflows,
+    AccountChange, AccountLine, Details, Hits, LogLine, Note, NotifyOf, Now, PageAction, PersonLine,
+    PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage,
+    Workflows,
 };
 use adjutant_web::{Backend, Change, Cursor, Given, Unavailable, Upload};
 use async_trait::async_trait;
@@ -304,27 +304,6 @@ impl Backend for WebBackend {
         change: AccountChange,
     ) -> Result<Option<String>, Unavailable> {
         self.change_own_account(viewer, &key.into(), change).await.map_err(unavailable)
-    }
-
-    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable> {
-        self.offer_of(nonce).await
-    }
-
-    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep, Unavailable> {
-        self.begin_login(nonce, session).await
-    }
-
-    async fn add_password(
-        &self,
-        nonce: &str,
-        login: (&str, &str),
-        session: Option<&str>,
-    ) -> Result<LoginStep, Unavailable> {
-        self.take_password(nonce, login, session).await
-    }
-
-    async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable> {
-        self.end_login(query, browser).await
     }
 
     async fn latest(&self) -> Result<Cursor, Unavailable> {

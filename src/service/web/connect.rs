@@ -5,13 +5,15 @@ use adjutant_skills::Failure;
 use adjutant_skills::accounts::{Bringer, LoginError, Offer, carries_code, provider_name};
 use adjutant_store::people;
 use adjutant_types::ProviderKind;
-use adjutant_web::Unavailable;
 use adjutant_web::views::{LoginOffer, LoginStep};
+use adjutant_web::{LoginLinks, Unavailable};
+use async_trait::async_trait;
 
 use super::{WebBackend, unavailable};
 
-impl WebBackend {
-    pub(super) async fn offer_of(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable> {
+#[async_trait]
+impl LoginLinks for WebBackend {
+    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable> {
         let Offer { person, provider } = match self.conversations.logins().offered(nonce).await {
             Ok(offer) => offer,
             Err(error) => return shown(error).map(|_| None),
@@ -24,11 +26,7 @@ impl WebBackend {
         }))
     }
 
-    pub(super) async fn begin_login(
-        &self,
-        nonce: &str,
-        session: Option<&str>,
-    ) -> Result<LoginStep, Unavailable> {
+    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep, Unavailable> {
         if self.is_of_another(nonce, session).await? {
             return Ok(LoginStep::Ended(words::page_other_browser()));
         }
@@ -38,7 +36,7 @@ impl WebBackend {
         }
     }
 
-    pub(super) async fn take_password(
+    async fn add_password(
         &self,
         nonce: &str,
         (address, password): (&str, &str),
@@ -57,8 +55,7 @@ impl WebBackend {
         }
     }
 
-    /// Ends the login with which a browser comes back. Returns what its person is told.
-    pub(super) async fn end_login(&self, query: &str, browser: &str) -> Result<String, Unavailable> {
+    async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable> {
         let brought = carries_code(&format!("http://page/connect/back?{query}"));
         let Some((state, reply)) = brought else { return Ok(words::page_gone()) };
         let arrived = self.conversations.logins().arrived(&state, reply, Bringer::Browser(browser)).await;
@@ -71,7 +68,9 @@ impl WebBackend {
             Err(error) => shown(error),
         }
     }
+}
 
+impl WebBackend {
     /// Whether the browser is signed in here as somebody else than the one whose login it is.
     async fn is_of_another(&self, nonce: &str, session: Option<&str>) -> Result<bool, Unavailable> {
         let Some(session) = session else { return Ok(false) };

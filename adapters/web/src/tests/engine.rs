@@ -11,7 +11,9 @@ use crate::views::{
     PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
     Viewer, WorkflowPage, Workflows,
 };
-use crate::{Backend, Change, Cursor, Given, Passkey, PasskeyLine, Passkeys, Unavailable, Upload};
+use crate::{
+    Backend, Change, Cursor, Given, LoginLinks, Passkey, PasskeyLine, Passkeys, Unavailable, Upload,
+};
 
 /// An engine whose outbox is a list.
 #[derive(Default)]
@@ -38,6 +40,27 @@ impl Passkeys for Engine {
     }
     async fn begin(&self, _: &Passkey, _: (String, u32), _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
+    }
+}
+
+#[async_trait]
+impl LoginLinks for Engine {
+    async fn login_offer(&self, _: &str) -> Result<Option<LoginOffer>, Unavailable> {
+        Ok(None)
+    }
+    async fn open_login(&self, _: &str, _: Option<&str>) -> Result<LoginStep, Unavailable> {
+        Ok(LoginStep::Ended(String::new()))
+    }
+    async fn add_password(
+        &self,
+        _: &str,
+        _: (&str, &str),
+        _: Option<&str>,
+    ) -> Result<LoginStep, Unavailable> {
+        Ok(LoginStep::Ended(String::new()))
+    }
+    async fn finish_login(&self, _: &str, _: &str) -> Result<String, Unavailable> {
+        Ok(String::new())
     }
 }
 
@@ -184,23 +207,6 @@ impl Backend for Engine {
         _: AccountChange,
     ) -> Result<Option<String>, Unavailable> {
         Ok(None)
-    }
-    async fn login_offer(&self, _: &str) -> Result<Option<LoginOffer>, Unavailable> {
-        Ok(None)
-    }
-    async fn open_login(&self, _: &str, _: Option<&str>) -> Result<LoginStep, Unavailable> {
-        Ok(LoginStep::Ended(String::new()))
-    }
-    async fn add_password(
-        &self,
-        _: &str,
-        _: (&str, &str),
-        _: Option<&str>,
-    ) -> Result<LoginStep, Unavailable> {
-        Ok(LoginStep::Ended(String::new()))
-    }
-    async fn finish_login(&self, _: &str, _: &str) -> Result<String, Unavailable> {
-        Ok(String::new())
     }
     async fn latest(&self) -> Result<Cursor, Unavailable> {
         Ok(Cursor::default())
