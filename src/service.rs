@@ -97,7 +97,7 @@ pub struct Service {
     instance: Arc<Instance>,
     intake: Arc<Intake>,
     lanes: Arc<Lanes>,
-    deliverer: Arc<Deliverer>,
+    pub deliverer: Arc<Deliverer>,
     conversations: Arc<Conversations>,
     maintenance: Arc<Maintenance>,
     pub health: Arc<Health>,
@@ -336,16 +336,6 @@ impl Service {
             self.intake.dispatch(journalled);
         }
         Ok(is_new)
-    }
-
-    /// See [`Deliverer::wait_for_left_over`].
-    pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
-        self.deliverer.wait_for_left_over(channel).await
-    }
-
-    /// See [`Deliverer::receipts_stored`].
-    pub async fn receipts_stored(&self, inbound: &Inbound) {
-        self.deliverer.receipts_stored(inbound).await;
     }
 
     /// Stops the running turns of a chat. Returns whether there were any.

@@ -87,12 +87,12 @@ async fn json(
     let session = Session::start(config, clock, conversation, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
-        session.service.wait_for_left_over(CHANNEL).await?;
+        session.service.deliverer.wait_for_left_over(CHANNEL).await?;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Line(inbound) => {
                     let accepted = async || drop(session.port.accepted(&inbound).await);
-                    session.service.receipts_stored(&inbound).await;
+                    session.service.deliverer.receipts_stored(&inbound).await;
                     session.service.accept(inbound.clone(), accepted).await?;
                 }
                 Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
@@ -239,7 +239,7 @@ impl Session {
     }
 
     pub(super) async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
-        self.service.receipts_stored(&inbound).await;
+        self.service.deliverer.receipts_stored(&inbound).await;
         self.service.accept(inbound, async || {}).await?;
         Ok(())
     }

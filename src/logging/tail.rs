@@ -106,8 +106,7 @@ impl Text {
             _ => write!(self.0, " {name}={value}"),
         };
         if self.0.len() > MAX_LENGTH {
-            let end = (0..=MAX_LENGTH).rev().find(|at| self.0.is_char_boundary(*at)).unwrap_or(0);
-            self.0.truncate(end);
+            self.0.truncate(self.0.floor_char_boundary(MAX_LENGTH));
             self.0.push('…');
         }
     }
