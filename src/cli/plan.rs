@@ -23,20 +23,14 @@ use super::{CliError, PlanArgs, PlanCommand as Command, columns, on_store, out, 
 const GOAL: usize = 60;
 
 pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
-    let text = match &args.command {
-        None => return make(config, args).await,
-        Some(Command::List { limit }) => {
-            on_store(config, async |store| Ok(list(store, config.assistant.timezone, *limit).await?)).await?
-        }
-        Some(Command::Show { id }) => {
-            on_store(config, async |store| show(store, id.as_deref().unwrap_or_default()).await).await?
-        }
-        Some(Command::Save { id, name }) => {
-            on_store(config, async |store| save(config, store, id, name).await).await?
-        }
-        Some(Command::Delete { id }) => on_store(config, async |store| delete(store, id).await).await?,
-    };
-    say(&text)
+    let Some(command) = &args.command else { return make(config, args).await };
+    let text = on_store(config, async |store| match command {
+        Command::List { limit } => Ok(list(store, config.assistant.timezone, *limit).await?),
+        Command::Show { id } => show(store, id.as_deref().unwrap_or_default()).await,
+        Command::Save { id, name } => save(config, store, id, name).await,
+        Command::Delete { id } => delete(store, id).await,
+    });
+    say(&text.await?)
 }
 
 /// Makes a plan and, after the yes, carries it out.
