@@ -24,23 +24,12 @@ impl Counted {
 impl Model for Counted {
     async fn call(&self, request: &Request) -> Result<ModelResponse, ModelError> {
         let outcome = self.model.call(request).await;
-        match &outcome {
-            Ok(answer) => {
-                let usage = answer.usage;
-                metrics::model_call(&self.name, "completed");
-                let tokens = [usage.prompt, usage.cached, usage.completion];
-                metrics::model_used(&self.name, tokens, answer.cost_usd);
-            }
-            Err(error) => {
-                metrics::model_call(&self.name, error.kind.as_str());
-                let usage = error.usage;
-                metrics::model_used(
-                    &self.name,
-                    [usage.prompt, usage.cached, usage.completion],
-                    error.cost_usd,
-                );
-            }
-        }
+        let (status, usage, cost_usd) = match &outcome {
+            Ok(answer) => ("completed", answer.usage, answer.cost_usd),
+            Err(error) => (error.kind.as_str(), error.usage, error.cost_usd),
+        };
+        metrics::model_call(&self.name, status);
+        metrics::model_used(&self.name, [usage.prompt, usage.cached, usage.completion], cost_usd);
         outcome
     }
 
