@@ -23,7 +23,7 @@ pub struct ModelConfig {
     pub main: Chain,
     /// For sub-agents, if not [`Self::main`].
     pub agent: Option<Chain>,
-    /// For reader what a person asked for, if not the sub-agents'.
+    /// For reading what a person asked for, if not the sub-agents'.
     pub intent: Option<Chain>,
 }
 

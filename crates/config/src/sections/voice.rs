@@ -20,7 +20,7 @@ pub struct VoiceConfig {
     pub speak: Option<(VoiceService, String)>,
     /// The longest note that is heard.
     pub max_length: Duration,
-    /// The languages that people as codes; empty for any.
+    /// The languages that people speak, as codes; empty for any.
     pub languages: Vec<String>,
 }
 
