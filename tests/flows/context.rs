@@ -424,7 +424,7 @@ async fn marked_tasks_are_counted_or_stand_in_a_block_where_the_turn_is_tainted_
     app.says("ada", "and now?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     let block = request.messages.iter().find(|message| message.text.starts_with("More open tasks")).unwrap();
-    assert!(block.text.contains("(the first 5; tasks.search has all):\n[outside text "), "{}", block.text);
+    assert!(block.text.contains("(the first 6; tasks.search has all):\n[outside text "), "{}", block.text);
     assert!(block.text.len() <= 620, "{}: {}", block.text.len(), block.text);
     app.ends_well().await;
 }
