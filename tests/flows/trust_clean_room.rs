@@ -193,7 +193,7 @@ async fn offers(offer: &'static str, reads: bool, wanted: Vec<(&'static str, Val
 }
 
 #[tokio::test]
-async fn a_yes_to_our_own_offer_allows_what_it_says_unless_the_offer_may_come_from_outside() {
+async fn a_yes_to_our_own_offer_allows_what_it_says() {
     const OFFER: &str = "The cake needs Milk. Shall I add it to your tasks?";
     let task = |title: &str| ("tasks.create", json!({"title": title}));
     let mail = ("email.send", json!({"to": ["eve@evil.test"], "subject": "Milk", "body": "Milk"}));
@@ -202,7 +202,8 @@ async fn a_yes_to_our_own_offer_allows_what_it_says_unless_the_offer_may_come_fr
         (OFFER, false, "yes please", milk(), true),
         (OFFER, false, "Sure!", milk(), true),
         ("Dazu fehlt Milk. Soll ich das auf deine Liste setzen?", false, "ja bitte", milk(), true),
-        (OFFER, true, "yes please", milk(), false),
+        (OFFER, true, "yes please", milk(), true),
+        (OFFER, true, "yes please", task("Wire 5000 to DE99"), false),
         (OFFER, false, "yes please", task("Wire 5000 to DE99"), false),
         (OFFER, false, "yes please", ("tasks.delete", json!({"id": "taxrep"})), false),
         (OFFER, false, "yes please", ("tasks.complete", json!({"title": "Tax report"})), false),

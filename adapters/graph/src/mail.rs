@@ -355,8 +355,8 @@ fn words(query: &Query) -> Option<String> {
     let named = [("from", &query.from), ("to", &query.to), ("subject", &query.subject)];
     let named = named.into_iter().filter_map(|(name, value)| Some((name, clean(value.as_deref()?))));
     let mut all: Vec<String> = named.map(|(name, value)| format!("{name}:\\\"{value}\\\"")).collect();
-    let text = query.text.as_deref().map(clean);
-    all.extend(text.map(|text| format!("\\\"{text}\\\"")));
+    let text = query.text.as_deref().map(clean).unwrap_or_default();
+    all.extend(text.split_whitespace().map(|word| format!("\\\"{word}\\\"")));
     if all.is_empty() {
         return None;
     }
@@ -473,7 +473,7 @@ mod tests {
             since: Some("2026-11-21T12:00:00Z".parse().unwrap()),
             ..query()
         };
-        let expected = r#""from:\"ada x\" AND \"an invoice\" AND received>=2026-11-20""#;
+        let expected = r#""from:\"ada x\" AND \"an\" AND \"invoice\" AND received>=2026-11-20""#;
         assert_eq!(words(&asked).as_deref(), Some(expected));
     }
 

@@ -171,7 +171,8 @@ fn folder_named(name: &str) -> Result<FolderKind, MailError> {
 
 fn fits(query: &Query, message: &Message) -> bool {
     let has = |wanted: &Option<String>, text: &str| {
-        wanted.as_ref().is_none_or(|wanted| text.to_lowercase().contains(&wanted.to_lowercase()))
+        let (words, text) = (wanted.as_deref().unwrap_or_default().to_lowercase(), text.to_lowercase());
+        words.split_whitespace().all(|word| text.contains(word))
     };
     let parties = |all: &[Address]| all.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
     let from = parties(&message.from);

@@ -78,9 +78,10 @@ impl Query {
         let start = format!("UID SEARCH {charset}{first}:{last} UNDELETED");
         let mut command =
             Command::new(&start).response_limit(MAX_UIDS_RESPONSE).timeout_factor(TIMEOUT_FACTOR);
+        // A server looks for a text with spaces as it stands; people mean its words.
         for (key, text) in texts {
-            if let Some(text) = text {
-                command = command.text(&format!(" {key} ")).string(text);
+            for word in text.iter().flat_map(|text| text.split_whitespace()) {
+                command = command.text(&format!(" {key} ")).string(word);
             }
         }
         // Servers take the day of a time in a zone of their own.

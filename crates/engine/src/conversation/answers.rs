@@ -269,7 +269,6 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
     }
     match kind {
         QuestionKind::Approval { rule: Some(_), .. } if which == ALWAYS => Some(Answer::Approve),
-        QuestionKind::Approval { .. } if which == MEANT_OTHER => Some(Answer::Reject),
         QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
         QuestionKind::Choice { options, .. } => {
             options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
@@ -513,8 +512,7 @@ mod tests {
             delay: None,
         };
         assert_eq!((pressed(ALWAYS, &offers), pressed(ALWAYS, &approval)), (Some(Answer::Approve), None));
-        let other = |kind| pressed(MEANT_OTHER, kind);
-        assert_eq!((other(&approval), other(&go_on()), other(&colours)), (Some(Answer::Reject), None, None));
+        assert_eq!(pressed(MEANT_OTHER, &approval), None, "it leaves the question open");
         assert_eq!((typed("Always.", &offers), typed("always", &approval)), (Some(Answer::Approve), None));
         for text in
             ["always", "yes, always", "Immer!", "3", "/answer 34 always", "always to 34", "/answer 34 3"]

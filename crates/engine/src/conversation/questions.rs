@@ -25,7 +25,8 @@ use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{
-    Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
+    Answer, ConversationId, InboxKind, MEANT_OTHER, PersonId, QuestionId, QuestionKind, QuestionState,
+    TurnId, TurnStatus,
 };
 
 use super::Conversations;
@@ -180,10 +181,16 @@ impl Conversations {
             return self.reply(row, None, l10n::questions::button_gone(), Batch::new()).await;
         };
         let asked = questions::of_message(&self.store, &question.outbox_id).await?;
-        let is_show =
-            row.kind == InboxKind::Press && button(&row.text).is_some_and(|(_, which)| which == SHOW);
-        if is_show && self.may_answer_for(&row.person_id, &question).await? {
-            return self.reply(row, None, wording::questions::shown_whole(&asked), Batch::new()).await;
+        let pressed = button(&row.text).map(|(_, which)| which).filter(|_| row.kind == InboxKind::Press);
+        let only_says = match pressed {
+            Some(SHOW) => Some(wording::questions::shown_whole(&asked)),
+            Some(MEANT_OTHER) => Some(l10n::questions::still_waits()),
+            _ => None,
+        };
+        if let Some(text) = only_says
+            && self.may_answer_for(&row.person_id, &question).await?
+        {
+            return self.reply(row, None, text, Batch::new()).await;
         }
         let chosen = match row.kind {
             InboxKind::Press => press(&row.text, &question, &asked),

@@ -51,7 +51,7 @@ const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jep", "gerne", "in ordnung", "einverstanden", "はい",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden", "はい",
         "ええ", "オッケー",
     ]),
     (Token::Mild, &[
@@ -59,7 +59,8 @@ const PHRASES: &[(Token, &[&str])] = &[
     ]),
     (Token::Praise, &[
         "of course", "sounds good", "sounds great", "looks good", "looks good to me", "looks great", "lgtm",
-        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me", "is fine",
+        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me", "fine by me",
+        "absolutely", "is fine",
         "are fine", "is good", "are good", "fine", "great", "good", "cool", "super", "perfect", "right",
         "that's right", "thats right", "correct", "exactly", "alright", "all right", "passt", "passt so", "genau",
     ]),
@@ -458,9 +459,10 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     is_yes && rest.clone().any(|word| token_of(word).is_none()) && rest.all(fits)
 }
 
-/// Whether a text is a no, and then a question: "no!! what is that". A wish for something else is neither.
+/// Whether a text is a no, and then a question, whatever follows: "no!! what is that? I just want the list". A wish for
+/// something else is neither.
 pub(super) fn declines(text: &str) -> bool {
-    let text = text.to_lowercase();
+    let text = text.split_inclusive('?').next().unwrap_or_default().to_lowercase();
     let mut rest = words(&text);
     let is_no = rest.next().and_then(token_of) == Some(Token::Lead(false));
     let is_asking = rest.next().is_some_and(|word| ASKING.contains(&word));
@@ -556,7 +558,7 @@ fn by_index(
         let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to && is_one;
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
-            () if clause.is_both && count == 2 => all.collect(),
+            () if clause.is_both && (count == 2 || open.len() == 2) => all.collect(),
             () if clause.is_rest && clauses.len() > 1 && rest.is_none() => {
                 rest = Some(yes);
                 continue;

@@ -41,6 +41,8 @@ yes-button = Yes
 no-button = No
 # The person's yes or no wasn't for the one open question.
 other-button = No, something else
+# To a press of that button: the question stays open.
+still-waits = OK, this one still waits for your answer. Say in a few words what you meant.
 # $number: one of several questions.
 yes-to-button = Yes to { $number }
 no-to-button = No to { $number }

@@ -15,7 +15,6 @@ is-workflow = { $skill } is a workflow: dispatch { $skill } alone, with argument
 rejected = rejected, so it wasn't done
 # $words: what the person wrote, which asks or says more than no.
 rejected-saying = rejected, so it wasn't done. They wrote: “{ $words }”
-meant-other = rejected, so it wasn't done: their last yes or no was for something else. Ask in a few words what they meant
 withdrawn = changed in a later message and settled there, so it wasn't done here and needs no mention
 expired = the approval expired
 changed-since = what it would do has changed since the question was asked, so it wasn't done. Ask again

@@ -12,8 +12,7 @@ use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    Allowance, Answer, Basis, ErrorText, ExecutionStatus, MEANT_OTHER, Own, QuestionKind, QuestionState,
-    Taint, ours,
+    Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
 use serde_json::Value;
 
@@ -94,9 +93,6 @@ impl ActiveCall<'_> {
                 (_, Some(Answer::Withdrawn)) => ours!(skills::withdrawn),
                 (QuestionState::Expired, _) => ours!(skills::expired),
                 _ => match inbox::last_answer(&ctx.store, &ctx.turn.id, &ctx.turn.person.id).await? {
-                    Some(press) if press == format!("{}:{MEANT_OTHER}", question.id) => {
-                        ours!(skills::meant_other)
-                    }
                     Some(words) if words.contains(['?', '？']) || words.split_whitespace().count() > 3 => {
                         ours!(skills::rejected_saying, Own(one_line(&words, ANSWER)))
                     }

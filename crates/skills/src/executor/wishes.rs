@@ -40,7 +40,7 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     contact.change, memory.save, memory.forget, schedule.create (again and again), schedule.change, schedule.delete, \
     watch.create (tell me when, whenever), watch.change, note.write, post.send, page.open, web.search, undo, \
     workflow.run, tool.use (a service). \
-    count: a number, or \"each\" for all, every, them. targets: who gets it, or what is changed, deleted or used, each in \
+    count: a number, or \"each\" for all, every, them. targets: who gets it, and what is changed, forwarded, deleted or used, each in \
     their words without articles, for a pronoun the name from an earlier message, or a label of what they were shown; for \
     schedule.create the time as a cron pattern. text: the title or text of what is made, in their words and language; \
     keep every \"not\". An earlier message counts only if the last one refers to it.";
@@ -206,8 +206,9 @@ fn behind(registry: &Registry, rows: &[ExecutionRow]) -> Vec<ActionKind> {
     rows.iter().filter(is_pending).filter_map(kind_of).collect()
 }
 
-/// The kind of thing that our last answer offered to make, and that answer, if the person's message is a bare yes to it. None
-/// if this turn or that one has read anything from outside, or others may have said something in between.
+/// The kind of thing that our last answer offered to make, and that answer, if the person's message is a bare yes to it. They
+/// read it, whatever it was made of. None if this turn has read anything from outside, or others may have said something
+/// in between.
 pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<(ActionKind, String)>, StoreError> {
     let (turn, has_more) = (&ctx.turn, ctx.trust.own_text.as_deref().is_none_or(|text| text.contains('\n')));
     let is_here = ctx.is_typed() && turn.found.is_none() && !turn.conversation.shared;

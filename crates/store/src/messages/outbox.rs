@@ -352,15 +352,15 @@ pub async fn asks_since(
     Ok(store.count(SQL, &[conversation.into(), message.into()]).await? > 0)
 }
 
-/// What a turn of a person had last told them when they wrote another one's message, without buttons; none if either turn
-/// has read anything from outside.
+/// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has
+/// read anything from outside.
 pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
     const SQL: &str = "SELECT last.text FROM (SELECT o.turn_id, o.text, o.choices, mine.person_id \
                        FROM turns mine JOIN outbox o ON o.conversation_id = mine.conversation_id WHERE mine.id = $1 \
                        AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
                        ORDER BY o.seq DESC LIMIT 1) last \
                        JOIN turns t ON t.id = last.turn_id AND t.person_id = last.person_id WHERE last.choices = '[]' \
-                       AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id IN (t.id, $1) \
+                       AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = $1 \
                        AND e.kind = 'skill' AND e.untrusted = 1)";
     let told: Option<(String,)> = store.first(SQL, &[turn.into()]).await?;
     Ok(told.map(|(text,)| text))

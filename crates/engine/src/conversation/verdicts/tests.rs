@@ -49,6 +49,9 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("perfekt, danke", "123", ""),
     ("ja, passt so", "123", ""),
     ("klar doch, mach das", "123", ""),
+    ("fine by me", "123", ""),
+    ("absolutely!", "123", ""),
+    ("jo, schick ab", "123", ""),
     ("2 is fine", "2", ""),
     ("1 and 3 are fine", "13", ""),
     ("nooo", "", "123"),
@@ -222,7 +225,13 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         assert!(!agrees_on("yes, bob", more), "perhaps to him alone: {more}");
     }
     assert!(!agrees_on("yes, friday", "Change the event “Demo”, Friday 9:00 → Monday 9:00"));
-    for text in ["no!! what is that", "No. Why?", "nein, was ist das", "nope who is mallory"] {
+    for text in [
+        "no!! what is that",
+        "no!! what is that? i just want the numbers",
+        "No. Why?",
+        "nein, was ist das",
+        "nope who is mallory",
+    ] {
         assert!(declines(text), "{text}");
     }
     for text in [
@@ -230,6 +239,7 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         "no, the other one",
         "what is that",
         "no, what about friday",
+        "no, which one do i want?",
         "no, how would you",
         "no problem",
     ] {
