@@ -132,7 +132,8 @@ fn things_are_changed_by_whose_they_are() {
         site.telegram.seen(eve).last().is_some_and(|seen| seen.text.contains("nothing to undo"))
     });
     assert_eq!(site.home.tasks(), [""; 0]);
-    assert_eq!(browser.submit("/say", &[("text", "/undo"), ("once", "1")]).status, 303);
+    let once = browser.get("/talk").field("once");
+    assert_eq!(browser.submit("/say", &[("text", "/undo"), ("once", &once)]).status, 303);
     wait_until("it is undone here, too", || site.home.tasks() == ["water <b>all</b> plants"]);
     assert_eq!(browser.submit("/act", &[("act", "done"), ("key", &task)]).status, 303);
     // What was ticked off by mistake is open again.

@@ -5,7 +5,7 @@ use adjutant_store::Batch;
 use serde_json::json;
 
 use crate::client::{Answer, Site};
-use crate::gateway::{eventually, wait_until};
+use crate::gateway::wait_until;
 
 /// A mailbox that can't be reached.
 const MAIL: &str = "[mail]\nfrom = \"ada@example.test\"\n\
@@ -70,11 +70,6 @@ fn a_folder_of_the_server_is_watched_by_its_owner_alone_who_sees_that_it_cannot_
     wait_until("she is refused", refused);
     assert_eq!(watches(), 0);
     site.telegram.say(ada, ada, "watch scans");
-    let asked = eventually("the question", || {
-        site.telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty())
-    });
-    assert!(asked.text.contains("/scans"), "{}", asked.text);
-    site.telegram.press(ada, ada, asked.id, "Approve").unwrap();
     wait_until("it is watched", || watches() == 1);
     let mut browser = site.browser(ada);
     assert!(!browser.get("/things").body.contains("be read since"));
