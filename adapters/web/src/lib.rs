@@ -3,8 +3,8 @@
 //! Properties:
 //!
 //! - It knows nothing of the engine: [`Backend`] reads the journal and takes what people do; [`views`] is what is shown.
-//! - Nobody sees anything without a session, which a one-time link or a passkey begins. Another site can neither read a page nor post
-//!   to it, and nothing on a page runs but our own script.
+//! - Nobody sees anything without a session, which a one-time link or a passkey begins. Another site can neither read a
+//!   page nor post to it, and nothing on a page runs but our own script.
 //! - Pages are made on the server and can be read without any script. The script only fetches what changed.
 //! - One task looks for changes, however many pages are open; a reader that can't keep up is cut off and comes back to
 //!   where it was.

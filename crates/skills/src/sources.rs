@@ -13,9 +13,9 @@ pub(super) fn of_output(title: &str, data: &Value) -> Taint {
         let all = std::iter::once(data).chain(items).filter(|item| is_in(item)).filter_map(of_item);
         all.fold(Taint::default(), |all, source| all.and(&Taint::by(&source)))
     };
-    let named = [of(|item| item["sent"] != true), of(|_| true)];
-    let named = named.into_iter().find(|named| !named.is_clean());
-    named.unwrap_or_else(|| Taint::by(&sources::result(title)))
+    let of_others = of(|item| item["sent"] != true);
+    let named = if of_others.is_clean() { of(|_| true) } else { of_others };
+    if named.is_clean() { Taint::by(&sources::result(title)) } else { named }
 }
 
 /// Where a call's result comes from, for the head of its block: one source, whatever else its caller had read. What the

@@ -6,7 +6,7 @@ use super::{Allowance, QuestionId};
 /// question's buttons, where a channel shows one.
 pub const IN_WORDS: &str = "words:";
 
-/// How a press ends that refuses what a yes or a no was asked back about, because it was meant for something else.
+/// How a press ends that leaves a question open: the yes or the no that was asked back about was for something else.
 pub const MEANT_OTHER: &str = "other";
 
 /// A press that answers a question with words.

@@ -8,7 +8,8 @@ use super::layout::{leads_on, token};
 use crate::assets::VERSION;
 use crate::markdown::{markdown, plain};
 
-/// The form for a code, and the address at which people sign in with passkeys. The link's code is in its fragment, which no server sees; the script puts it into the form.
+/// The form for a code, and the address at which people sign in with passkeys. The link's code is in its fragment, which no
+/// server sees; the script puts it into the form.
 pub(crate) fn login(error: Option<&str>, passkeys: Option<&str>) -> String {
     let frame = Frame { title: page::sign_in(), path: "/login", viewer: None, token: "", live: None };
     frame.page(&html! {

@@ -36,8 +36,7 @@ use tracing::Instrument;
 
 use super::answers::agrees;
 use super::recent_entities::emails_in_answer;
-use super::verdicts;
-use super::{Conversations, Handle, context, lines};
+use super::{Conversations, Handle, context, lines, verdicts};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::watching::quiet_until;
 

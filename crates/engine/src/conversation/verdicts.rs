@@ -51,18 +51,18 @@ const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden", "はい",
-        "ええ", "オッケー",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden",
+        "はい", "ええ", "オッケー",
     ]),
     (Token::Mild, &[
         "ok", "okay", "okey", "k", "go", "sure", "sure thing", "👍", "👌", "klar", "klar doch", "うん", "了解",
     ]),
     (Token::Praise, &[
         "of course", "sounds good", "sounds great", "looks good", "looks good to me", "looks great", "lgtm",
-        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me", "fine by me",
-        "absolutely", "is fine",
-        "are fine", "is good", "are good", "fine", "great", "good", "cool", "super", "perfect", "right",
-        "that's right", "thats right", "correct", "exactly", "alright", "all right", "passt", "passt so", "genau",
+        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me",
+        "fine by me", "absolutely", "is fine", "are fine", "is good", "are good", "fine", "great", "good", "cool",
+        "super", "perfect", "right", "that's right", "thats right", "correct", "exactly", "alright", "all right",
+        "passt", "passt so", "genau",
     ]),
     (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
@@ -350,8 +350,9 @@ fn mistyped(text: &str) -> Option<(Token, &str)> {
         letters.dedup();
         letters
     };
+    let letters = drawn_in(word);
     let is_meant = |phrase: &&str| {
-        (word.len() > phrase.len() && drawn_in(word) == drawn_in(phrase))
+        (word.len() > phrase.len() && letters == drawn_in(phrase))
             || (phrase.is_ascii() && phrase.len() > 5 && is_misspelt(word, phrase))
     };
     let is_harmless = |token: &Token| matches!(token, Lead(_) | Mild | Praise | Act(_) | Link);

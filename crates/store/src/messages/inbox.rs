@@ -464,14 +464,14 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     );
 }
 
-/// What a person typed as their newest answer to a turn, or the button that says that they meant something else.
+/// What a person typed as their newest answer to a turn.
 pub async fn last_answer(
     store: &Store,
     turn: &TurnId,
     person: &PersonId,
 ) -> Result<Option<String>, StoreError> {
-    const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 \
-                       AND (kind = 'answer' OR (kind = 'press' AND text LIKE '%:other')) ORDER BY id DESC LIMIT 1";
+    const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 AND kind = 'answer' \
+                       ORDER BY id DESC LIMIT 1";
     let last: Option<(String,)> = store.first(SQL, &[turn.into(), person.into()]).await?;
     Ok(last.map(|(text,)| text))
 }

@@ -85,16 +85,16 @@ impl WebBackend {
             Act::EditRoom => return self.conversations.set_room_rule(&key.into(), texts).await,
         };
         let Some(done) = done else { return Ok(false) };
-        self.leave(&person, (act, key), done, &mut batch).await?;
+        self.leave(&person, (act.label(), key), done, &mut batch).await?;
         changes::of_thing(&mut batch, &person, act.name());
         store.try_write(batch).await
     }
 
-    /// Adds what somebody did to the batch, as a turn where they talk to the assistant.
+    /// Adds what somebody did, by the label of its button, to the batch, as a turn where they talk to the assistant.
     pub(super) async fn leave(
         &self,
         person: &PersonId,
-        (act, key): (PageAction, &str),
+        (act, key): (String, &str),
         (skill, receipt, undo): Done,
         batch: &mut Batch,
     ) -> Result<(), StoreError> {
@@ -112,7 +112,7 @@ impl WebBackend {
             taint,
             ..Closing::default()
         };
-        let text = l10n::page_tables::on_the_page(act.label());
+        let text = l10n::page_tables::on_the_page(act);
         self.conversations.add_act(batch, (&here, person), &text, (skill, &closing));
         Ok(())
     }

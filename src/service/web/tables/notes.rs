@@ -5,7 +5,7 @@ use adjutant_memory::has_all_words;
 use adjutant_skills::builtin::Notes;
 use adjutant_store::{Batch, StoreError, changes};
 use adjutant_types::PersonId;
-use adjutant_web::views::{Cell, Hit, Note, PageAction, Table, Viewer};
+use adjutant_web::views::{Cell, Hit, Note, Table, Viewer};
 
 use super::{WebBackend, row, table};
 use crate::service::web::search::excerpt;
@@ -65,7 +65,7 @@ impl WebBackend {
         };
         let (done, mut batch) = (("notes.replace_section", notes::changed(&path), undo), Batch::new());
         let person: PersonId = viewer.person.as_str().into();
-        self.leave(&person, (PageAction::EditTask, &path), done, &mut batch).await?;
+        self.leave(&person, (words::edit(), &path), done, &mut batch).await?;
         changes::of_thing(&mut batch, &person, "note");
         self.store.write(batch).await.map(|_| None)
     }

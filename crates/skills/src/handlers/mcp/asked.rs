@@ -249,7 +249,7 @@ impl Asked {
                 words.push(field.described());
                 words.extend(field.listed());
                 let how = How::Write {
-                    several: field.is_several(),
+                    several: field.takes_several(),
                     optional: !field.required,
                     suggested: field.suggestion(),
                 };

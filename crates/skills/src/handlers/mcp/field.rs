@@ -152,7 +152,7 @@ impl Field {
         options
     }
 
-    fn takes_several(&self) -> bool {
+    pub(super) fn takes_several(&self) -> bool {
         self.schema["type"] == "array"
     }
 
@@ -206,11 +206,6 @@ impl Field {
             Some(all) => all.iter().map(label).collect::<Vec<_>>().join(", "),
             None => label(default),
         })
-    }
-
-    /// Whether several options may be chosen.
-    pub(super) fn is_several(&self) -> bool {
-        self.takes_several()
     }
 
     pub(super) fn read(&self, words: &str) -> Said {
