@@ -24,14 +24,18 @@ struct Ledger {
     messages: BTreeMap<String, Value>,
     accepted: BTreeSet<String>,
     answered: BTreeMap<String, Vec<String>>,
-    /// The events of the life before.
+    /// The events of the last life that said something.
     before: Vec<Value>,
 }
 
 impl Ledger {
     fn hear_all(&mut self, events: &[Value]) {
-        let before = std::mem::replace(&mut self.before, events.to_vec());
+        let before = self.before.clone();
         events.iter().filter(|event| !is_written_again(event, &before)).for_each(|event| self.hear(event));
+        // A life that said nothing leaves what the one before it said last.
+        if !events.is_empty() {
+            self.before = events.to_vec();
+        }
     }
 
     fn hear(&mut self, event: &Value) {

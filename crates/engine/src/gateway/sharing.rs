@@ -27,6 +27,8 @@
 //!   leaves that alone for three seconds before it looks for it.
 //! - The receiver was suspended and has lost the channel: what it had claimed stays its own while it lives. It claims no
 //!   more of what others say, and sends nothing within the last seconds of its lease; see `store::leases`.
+//! - The receiver loses both the reply to a commit, with an answer or a press in it, and the channel: nobody else
+//!   touches what is its own while it lives, so it looks for that every second.
 //! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.
 //! - The answer is sent while the runner still writes progress: that is written only into a running turn's row, and the
 //!   receiver's own display ends before it sends, as it does for its own turns. If the receiver read it just before

@@ -105,8 +105,7 @@ pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<Conversatio
 }
 
 /// The conversations of a channel with something that its receiver alone handles, beside what it sends: presses, answers
-/// and commands of dead instances, and voice notes and files; and with replies of ours that the database may have committed
-/// without our hearing of it.
+/// and commands of dead instances, and voice notes and files.
 pub async fn left_to_receiver(
     store: &Store,
     instance: &InstanceId,
@@ -116,11 +115,23 @@ pub async fn left_to_receiver(
         .all(
             "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
              WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL OR i.files IS NOT NULL) \
-             AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances)) \
-             UNION SELECT c.id FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
-             WHERE o.state IN ('pending', 'sending', 'unknown') AND o.instance = $2 \
-             AND o.next_at <= $3 AND o.created_at + 1000 <= $3",
-            &[channel.into(), instance.into(), store.now().into()],
+             AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances))",
+            &[channel.into(), instance.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
+}
+
+/// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
+/// have committed one without our hearing of it, and another instance may receive its channel by now.
+pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>, StoreError> {
+    let rows: Vec<(ConversationId,)> = store
+        .all(
+            "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
+             AND received_at + 1000 <= $2 UNION \
+             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND instance = $1 \
+             AND next_at <= $2 AND created_at + 1000 <= $2",
+            &[instance.into(), store.now().into()],
         )
         .await?;
     Ok(rows.into_iter().map(|row| row.0).collect())

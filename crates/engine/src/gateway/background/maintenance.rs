@@ -42,6 +42,9 @@ impl Maintenance {
     pub async fn wake_left_over(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         let has_peers = self.lanes.cluster.has_peers();
+        if has_peers {
+            self.wake(&sharing::left_to_us(store, instance).await?);
+        }
         for (channel, chat) in self.received_channels() {
             let left = match has_peers {
                 // Any of them takes the lanes that wait.
