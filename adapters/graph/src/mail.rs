@@ -349,14 +349,15 @@ impl GraphMail {
     }
 }
 
-/// The words of a search, in KQL; none if it has only conditions that a filter can say.
+/// The words of a search, in KQL, each anywhere in its field; none if it has only conditions that a filter can say.
 fn words(query: &Query) -> Option<String> {
-    let clean = |text: &str| text.replace(['"', '\\'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let named = [("from", &query.from), ("to", &query.to), ("subject", &query.subject)];
-    let named = named.into_iter().filter_map(|(name, value)| Some((name, clean(value.as_deref()?))));
-    let mut all: Vec<String> = named.map(|(name, value)| format!("{name}:\\\"{value}\\\"")).collect();
-    let text = query.text.as_deref().map(clean).unwrap_or_default();
-    all.extend(text.split_whitespace().map(|word| format!("\\\"{word}\\\"")));
+    let fields =
+        [("from:", &query.from), ("to:", &query.to), ("subject:", &query.subject), ("", &query.text)];
+    let mut all = Vec::new();
+    for (field, text) in fields {
+        let text = text.as_deref().unwrap_or_default().replace(['"', '\\'], " ");
+        all.extend(text.split_whitespace().map(|word| format!("{field}\\\"{word}\\\"")));
+    }
     if all.is_empty() {
         return None;
     }
@@ -473,7 +474,7 @@ mod tests {
             since: Some("2026-11-21T12:00:00Z".parse().unwrap()),
             ..query()
         };
-        let expected = r#""from:\"ada x\" AND \"an\" AND \"invoice\" AND received>=2026-11-20""#;
+        let expected = r#""from:\"ada\" AND from:\"x\" AND \"an\" AND \"invoice\" AND received>=2026-11-20""#;
         assert_eq!(words(&asked).as_deref(), Some(expected));
     }
 

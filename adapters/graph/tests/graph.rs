@@ -218,6 +218,14 @@ async fn mails_are_found_read_and_sorted() {
         query(Query { from: Some("bob".to_owned()), text: Some("pay 17".to_owned()), ..Query::default() });
     let found = mail.search(&words).await.unwrap();
     assert_eq!((found.total, found.messages[0].subject.as_str()), (1, "Invoice 17"));
+    // As on an IMAP server, the words of a field may stand in any order.
+    let apart = Query {
+        from: Some("test bob".to_owned()),
+        subject: Some("18 invoice".to_owned()),
+        ..Query::default()
+    };
+    let found = mail.search(&query(apart)).await.unwrap();
+    assert_eq!((found.total, found.messages[0].subject.as_str()), (1, "Invoice 18"));
     let thread = query(Query { thread: vec!["<1@y.test>".to_owned()], ..Query::default() });
     let subjects: Vec<String> =
         mail.search(&thread).await.unwrap().messages.into_iter().map(|mail| mail.subject).collect();
