@@ -8,7 +8,7 @@ use adjutant_l10n as l10n;
 use adjutant_memory::{Asker, Found, Meant, SearchIn, now_of, with_history};
 use adjutant_store::Batch;
 use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::search::SaidRow;
+use adjutant_store::search::{self, SaidRow};
 use adjutant_store::{origins, taints};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::{long_date, utc};
@@ -16,7 +16,6 @@ use adjutant_types::text::one_line;
 use adjutant_types::{FromCall, FromStore, MemoryId, Own, ours};
 use async_trait::async_trait;
 use chrono_tz::Tz;
-use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
@@ -142,9 +141,9 @@ type Quotes = HashMap<MemoryId, String>;
 
 /// The words that these memories were taken from, for who asks why something is known.
 async fn quotes(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<Quotes, Failure> {
-    let origins = try_join_all(memories.iter().map(|memory| origins::of_memory(call.store(), &memory.id)));
-    let quoted = origins.await?.into_iter().flatten().filter(|origin| !origin.quote.is_empty());
-    Ok(quoted.map(|origin| (origin.memory_id, one_line(&origin.quote, SHOWN))).collect())
+    let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
+    let quotes = search::quotes(call.store(), &ids).await?.into_iter();
+    Ok(quotes.map(|(id, quote)| (id, one_line(&quote, SHOWN))).collect())
 }
 
 fn recalled(memories: &[MemoryRow]) -> String {

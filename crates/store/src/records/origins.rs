@@ -91,12 +91,6 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow
     store.all(SQL, &[person.into()]).await
 }
 
-pub async fn of_memory(store: &Store, memory: &MemoryId) -> Result<Option<OriginRow>, StoreError> {
-    const SQL: &str =
-        "SELECT memory_id, turn_id, quote, topic, strength FROM memory_origins WHERE memory_id = $1";
-    store.first(SQL, &[memory.into()]).await
-}
-
 pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, origin: &OriginRow) {
     memories::insert(batch, &due.person_id, &due.id, memory);
     batch.run(

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use adjutant_types::{ConversationId, FILES_ALONE, Flag, PersonId, Taint, TurnId};
+use adjutant_types::{ConversationId, FILES_ALONE, Flag, MemoryId, PersonId, Taint, TurnId};
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
@@ -274,7 +274,7 @@ fn posting(packed: &str) -> Option<Posting> {
     Some(Posting { text: (packed >> 16).into(), impact: (packed >> 1) & 0x7fff, is_exact: packed & 1 == 0 })
 }
 
-/// A text of SQL with `$from` and the following as a list of numbers.
+/// A text of SQL with `$1` and the following as a list.
 macro_rules! of_seqs {
     ($begin:expr, $end:expr) => {{
         static SQL: LazyLock<String> = LazyLock::new(|| {
@@ -285,10 +285,20 @@ macro_rules! of_seqs {
     }};
 }
 
-/// The numbers as arguments, the last one repeated.
-fn arguments(seqs: &[i64]) -> Vec<Value> {
-    let last = seqs.last().copied().unwrap_or_default();
-    (0..READ).map(|n| seqs.get(n).copied().unwrap_or(last).into()).collect()
+/// A list as arguments, its last one repeated.
+fn arguments<T: Clone + Into<Value>>(list: &[T]) -> Vec<Value> {
+    let all = list.iter().chain(list.last().into_iter().cycle());
+    all.take(READ).map(|one| one.clone().into()).collect()
+}
+
+/// The words that these memories were taken from.
+pub async fn quotes(store: &Store, memories: &[MemoryId]) -> Result<Vec<(MemoryId, String)>, StoreError> {
+    let sql = of_seqs!("SELECT memory_id, quote FROM memory_origins WHERE quote <> '' AND memory_id", "");
+    let mut all = Vec::new();
+    for chunk in memories.chunks(READ) {
+        all.extend(store.all::<(MemoryId, String)>(sql, &arguments(chunk)).await?);
+    }
+    Ok(all)
 }
 
 /// A turn with the turns before and after it in the same conversation.
