@@ -141,6 +141,14 @@ fn an_answer_with_a_thumb_down_is_one_in_the_next_request() {
     let told = r"It is sunny.\n(the person put 👎 under this answer)";
     let is_told = || model.received().iter().any(|request| request.body.to_string().contains(told));
     wait_until("the model is told", is_told);
+    wait_until("its receipt is stored", || home.count(sent) == 2);
+    slack.unreact("ada", &dm, &answer.ts, "x");
+    wait_until("it is gone", || home.count("SELECT count(*) FROM turns WHERE disliked_at IS NOT NULL") == 0);
+    slack.say("ada", &dm, "and on Sunday?");
+    wait_until("it is answered", || home.count(sent) == 3);
+    let received = model.received();
+    let asked = received.iter().rfind(|request| request.body.to_string().contains("and on Sunday?")).unwrap();
+    assert!(!asked.body.to_string().contains(told), "{}", asked.body);
     assert_eq!(gateway.stop().0, Some(0));
 }
 

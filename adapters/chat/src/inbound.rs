@@ -116,6 +116,8 @@ pub struct IncomingReaction {
     pub receipt: String,
     /// Whether it is 👍.
     pub is_up: bool,
+    /// Whether they took it away again.
+    pub is_gone: bool,
 }
 
 impl IncomingReaction {
@@ -129,7 +131,12 @@ impl IncomingReaction {
             _ => return None,
         };
         let event = EventId(format!("press:reaction:{}:{receipt}:{sender}", address.place));
-        Some(Self { event, address, sender: SenderId(sender), receipt, is_up })
+        Some(Self { event, address, sender: SenderId(sender), receipt, is_up, is_gone: false })
+    }
+
+    /// That it is taken away; none of a 👍, as what that approved may be done.
+    pub fn taken_away(self) -> Option<Self> {
+        (!self.is_up).then_some(Self { is_gone: true, ..self })
     }
 }
 

@@ -40,6 +40,8 @@ use crate::rest::{self, ApiError};
 pub(crate) const TOKEN_CLOSE: u16 = 4004;
 pub(crate) const INTENT_CLOSE: u16 = 4014;
 
+const REACTION_GONE: &str = "MESSAGE_REACTION_REMOVE";
+
 /// A connection that lasted this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(60);
 
@@ -161,7 +163,7 @@ impl Discord {
                     let _ = queue.messages.send(Queued::CatchUp);
                 }
                 GatewayEvent::Dispatch(name, frame) => match name.as_str() {
-                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_REACTION_ADD" => {
+                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_REACTION_ADD" | REACTION_GONE => {
                         let _ = queue.messages.send(Queued::Event(name, frame));
                     }
                     "INTERACTION_CREATE" => {
@@ -240,10 +242,10 @@ impl Discord {
             self.journal(receive::message(message, bot, direct), intake).await;
             return self.channels.add_journalled(channel, id);
         }
-        if name == "MESSAGE_REACTION_ADD" {
+        if name == "MESSAGE_REACTION_ADD" || name == REACTION_GONE {
             let bot = BotIdentity { channel: &self.channel, me, role: None };
-            let added: Value = read(frame).unwrap_or_default();
-            return self.journal(receive::reaction(&added, bot), intake).await;
+            let told: Value = read(frame).unwrap_or_default();
+            return self.journal(receive::reaction(&told, name == REACTION_GONE, bot), intake).await;
         }
         let Some(update) = read::<MessageUpdate>(frame) else {
             return intake.report(ConnectionEvent::Ignored);

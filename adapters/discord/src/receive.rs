@@ -239,17 +239,18 @@ pub(crate) struct MessageUpdate {
     mentions: Vec<Account>,
 }
 
-/// Reads a reaction. An emoji of a guild has an id, and means what the guild likes.
+/// Reads a reaction, or that one is taken away. An emoji of a guild has an id, and means what the guild likes.
 /// Source: <https://discord.com/developers/docs/events/gateway-events#message-reaction-add>
-pub(crate) fn reaction(added: &Value, bot: BotIdentity<'_>) -> Received {
-    let text = |key: &str| added[key].as_str().unwrap_or_default().to_owned();
+pub(crate) fn reaction(told: &Value, is_gone: bool, bot: BotIdentity<'_>) -> Received {
+    let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
     if text("user_id") == bot.me.to_string() {
         return Received::Own;
     }
-    let emoji = &added["emoji"];
+    let emoji = &told["emoji"];
     let emoji = emoji["name"].as_str().filter(|_| emoji["id"].is_null()).unwrap_or_default();
     let address = Address { channel: bot.channel.to_owned(), place: text("channel_id") };
     let reaction = IncomingReaction::of(emoji, address, text("user_id"), text("message_id"));
+    let reaction = if is_gone { reaction.and_then(IncomingReaction::taken_away) } else { reaction };
     reaction.map_or(Received::Ignored, Received::Reaction)
 }
 

@@ -80,6 +80,7 @@ fn creation() -> String {
             "event_subscriptions": {
                 "bot_events": [
                     "app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added",
+                    "reaction_removed",
                 ],
             },
             "interactivity": {"is_enabled": true},
@@ -169,7 +170,7 @@ mod tests {
         let document = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
         let missing: Vec<_> = words.iter().filter(|word| !document.contains(word.as_str())).collect();
         assert!(missing.is_empty(), "{missing:?}");
-        assert_eq!(document.lines().filter(|line| line.trim().starts_with("- ")).count(), SCOPES.len() + 7);
+        assert_eq!(document.lines().filter(|line| line.trim().starts_with("- ")).count(), SCOPES.len() + 8);
     }
 
     fn leaves(value: &serde_json::Value, into: &mut Vec<String>) {

@@ -100,17 +100,23 @@ fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
     (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text, mentions }))
 }
 
-/// What is new of a person's reactions. Source: <https://core.telegram.org/bots/api#messagereactionupdated>
+/// What is new of a person's reactions, or that their 👎 is gone.
+/// Source: <https://core.telegram.org/bots/api#messagereactionupdated>
 fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
     let user = reacted.get("user").filter(|user| user["is_bot"] != true)?["id"].as_u64()?;
     let (chat, message) = (reacted["chat"]["id"].as_i64()?, reacted["message_id"].as_i64()?);
-    let before = reacted["old_reaction"].as_array().map_or(&[][..], Vec::as_slice);
-    let new = reacted["new_reaction"].as_array()?.iter().filter(|one| !before.contains(one));
-    let mut known = new.filter_map(|one| {
+    let [before, now] =
+        ["old_reaction", "new_reaction"].map(|key| reacted[key].as_array().map_or(&[][..], Vec::as_slice));
+    let known = |one: &Value| {
         let address = Address { channel: channel.to_owned(), place: chat.to_string() };
         IncomingReaction::of(one["emoji"].as_str()?, address, user.to_string(), message.to_string())
-    });
-    known.next_back().map(Update::Reaction)
+    };
+    let new = now.iter().filter(|one| !before.contains(one)).filter_map(known).next_back();
+    let gone = || match now.iter().filter_map(known).any(|one| !one.is_up) {
+        true => None,
+        false => before.iter().filter_map(known).find_map(IncomingReaction::taken_away),
+    };
+    new.or_else(gone).map(Update::Reaction)
 }
 
 fn press_of(value: &Value, channel: &str) -> Option<Update> {

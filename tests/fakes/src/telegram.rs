@@ -301,11 +301,18 @@ impl FakeTelegram {
 
     /// Somebody reacts to a message.
     pub fn react(&self, person: i64, chat: i64, message: i64, emoji: &str) {
+        self.change_reaction(person, chat, message, [None, Some(emoji)]);
+    }
+
+    /// Somebody has another reaction to a message than before, or none.
+    pub fn change_reaction(&self, person: i64, chat: i64, message: i64, change: [Option<&str>; 2]) {
+        let shown = |emoji: &str| json!({"type": "emoji", "emoji": emoji});
+        let [old, new] = change.map(|emoji| emoji.into_iter().map(shown).collect::<Vec<_>>());
         let mut world = self.shared.world();
         let (on, user) = (world.show(chat, message), world.user(person));
         world.update(json!({"message_reaction": {
-            "chat": on["chat"], "message_id": message, "user": user, "date": 1, "old_reaction": [],
-            "new_reaction": [{"type": "emoji", "emoji": emoji}],
+            "chat": on["chat"], "message_id": message, "user": user, "date": 1, "old_reaction": old,
+            "new_reaction": new,
         }}));
         self.shared.news.notify_all();
     }

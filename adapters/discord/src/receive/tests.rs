@@ -42,7 +42,7 @@ fn the_mention_of_us_is_cut_out_and_others_keep_their_ids() {
 fn a_reaction_is_somebody_elses_and_an_emoji_of_everybody() {
     let read = |user: &str, emoji: Value| {
         let added = json!({"user_id": user, "channel_id": "7", "message_id": "5", "emoji": emoji, "type": 0});
-        reaction(&added, BOT)
+        reaction(&added, false, BOT)
     };
     let Received::Reaction(up) = read("1", json!({"id": null, "name": "👍"})) else { panic!() };
     assert_eq!((up.is_up, up.receipt.as_str(), up.sender.0.as_str()), (true, "5", "1"));

@@ -196,9 +196,13 @@ async fn a_reaction_is_tried_until_it_is_taken() {
         fake.react("ada", &ours, "👀");
         fake.react("ada", &ours, "👎🏽");
         fake.react("bob", &ours, "👍");
-        until("both are taken", || journal.reacted.lock().unwrap().len() == 2).await;
+        // What a 👍 approved may be done.
+        fake.unreact("bob", &ours, "👍");
+        fake.unreact("ada", &ours, "👎🏽");
+        until("all are taken", || journal.reacted.lock().unwrap().len() == 3).await;
         let reacted = journal.reacted.lock().unwrap();
         assert_eq!((reacted[0].is_up, reacted[1].is_up), (false, true));
+        assert_eq!(reacted[2], IncomingReaction { is_gone: true, ..reacted[0].clone() });
         assert_eq!((&reacted[0].address, &reacted[0].receipt), (&address(&place), &ours));
         assert_ne!(reacted[0].event, reacted[1].event);
     })

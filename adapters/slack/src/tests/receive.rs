@@ -179,10 +179,14 @@ async fn a_reaction_is_acknowledged_once_it_is_taken() {
         fake.react("ada", &thread, &ours, "eyes");
         fake.react("ada", &thread, &ours, "+1::skin-tone-2");
         fake.react("bob", &thread, &ours, "x");
-        until("both are taken", || journal.reacted.lock().unwrap().len() == 2).await;
+        // What a 👍 approved may be done.
+        fake.unreact("ada", &thread, &ours, "+1::skin-tone-2");
+        fake.unreact("bob", &thread, &ours, "x");
+        until("all are taken", || journal.reacted.lock().unwrap().len() == 3).await;
         until("all is acknowledged", || fake.all_acknowledged()).await;
         let reacted = journal.reacted.lock().unwrap();
         assert_eq!((reacted[0].is_up, reacted[1].is_up), (true, false));
+        assert_eq!(reacted[2], IncomingReaction { is_gone: true, ..reacted[1].clone() });
         // Slack doesn't say in which thread it is.
         assert_eq!((&reacted[0].address, &reacted[0].receipt), (&address(&place), &ours));
     })

@@ -99,10 +99,18 @@ async fn a_reaction_comes_again_until_it_is_taken() {
     for emoji in ["👀", "👍"] {
         telegram.react(ada, ada, receipt.parse().unwrap(), emoji);
     }
-    until("it is taken", || first.journal.reacted.lock().unwrap().len() == 1).await;
+    // What a 👍 approved may be done, so it is told only of a 👎 that it is gone.
+    let (up, down, other) = (Some("👍"), Some("👎"), Some("🔥"));
+    for change in [[up, None], [None, down], [down, other], [down, up]] {
+        telegram.change_reaction(ada, ada, receipt.parse().unwrap(), change);
+    }
+    until("all are taken", || first.journal.reacted.lock().unwrap().len() == 4).await;
     until("all are confirmed", || telegram.unconfirmed() == 0).await;
-    let reacted = first.journal.reacted.lock().unwrap()[0].clone();
-    assert_eq!((reacted.is_up, reacted.receipt, reacted.sender.0), (true, receipt, ada.to_string()));
+    let all = first.journal.reacted.lock().unwrap().clone();
+    let told: Vec<_> = all.iter().map(|one| (one.is_up, one.is_gone)).collect();
+    assert_eq!(told, [(true, false), (false, false), (false, true), (true, false)]);
+    let reacted = all[0].clone();
+    assert_eq!((reacted.receipt, reacted.sender.0), (receipt, ada.to_string()));
     assert_eq!(reacted.address, address(ada));
 }
 

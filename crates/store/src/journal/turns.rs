@@ -127,11 +127,16 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
     inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
-/// Records that the person whose turn it is doesn't like its answer.
-pub async fn set_disliked(store: &Store, turn: &TurnId, person: &PersonId) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    let sql = "UPDATE turns SET disliked_at = $1 WHERE id = $2 AND person_id = $3 AND disliked_at IS NULL";
-    batch.run(sql, [store.now().into(), turn.into(), person.into()]);
+/// Records whether the person whose turn it is dislikes its answer.
+pub async fn set_disliked(
+    store: &Store,
+    turn: &TurnId,
+    person: &PersonId,
+    is_disliked: bool,
+) -> Result<(), StoreError> {
+    let (mut batch, at) = (Batch::new(), is_disliked.then(|| store.now()));
+    let sql = "UPDATE turns SET disliked_at = $1 WHERE id = $2 AND person_id = $3";
+    batch.run(sql, [at.into(), turn.into(), person.into()]);
     store.write(batch).await.map(drop)
 }
 

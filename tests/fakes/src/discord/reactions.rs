@@ -20,11 +20,20 @@ impl FakeDiscord {
 
     /// Somebody reacts to a message. The bot hears of it if its intents say so.
     pub fn react(&self, person: &str, message: &str, emoji: &str) {
+        self.tell_of_reaction("MESSAGE_REACTION_ADD", (person, message), emoji);
+    }
+
+    /// Somebody takes their reaction away.
+    pub fn unreact(&self, person: &str, message: &str, emoji: &str) {
+        self.tell_of_reaction("MESSAGE_REACTION_REMOVE", (person, message), emoji);
+    }
+
+    fn tell_of_reaction(&self, event: &str, (person, message): (&str, &str), emoji: &str) {
         let mut world = self.world();
         let (Some(place), user) = (world.place_of(message), world.person(person)) else { return };
         if world.hears_reactions {
             let emoji = json!({"id": null, "name": emoji});
-            world.tell_of("MESSAGE_REACTION_ADD", &place, json!({
+            world.tell_of(event, &place, json!({
                 "user_id": user.to_string(), "channel_id": place, "message_id": message, "emoji": emoji, "type": 0,
             }));
         }

@@ -62,11 +62,20 @@ impl FakeSlack {
 
     /// Somebody reacts to a message, by the emoji's name. The bot hears of it if its scopes allow that.
     pub fn react(&self, person: &str, place: &str, ts: &str, name: &str) {
+        self.tell_of_reaction("reaction_added", (person, place, ts), name);
+    }
+
+    /// Somebody takes their reaction away.
+    pub fn unreact(&self, person: &str, place: &str, ts: &str, name: &str) {
+        self.tell_of_reaction("reaction_removed", (person, place, ts), name);
+    }
+
+    fn tell_of_reaction(&self, kind: &str, (person, place, ts): (&str, &str, &str), name: &str) {
         let mut world = self.world();
         let (user, event_ts) = (world.person(person), world.new_ts());
         if world.scopes.contains(&"reactions:read") {
             world.tell_event(json!({
-                "type": "reaction_added", "user": user, "reaction": name, "item_user": BOT, "event_ts": event_ts,
+                "type": kind, "user": user, "reaction": name, "item_user": BOT, "event_ts": event_ts,
                 "item": {"type": "message", "channel": channel_of(place), "ts": ts},
             }));
         }

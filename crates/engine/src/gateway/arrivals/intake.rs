@@ -306,9 +306,9 @@ impl Intake {
     }
 
     /// The press that a reaction stands for: where that is configured, 👍 is the yes to the only question of a message, of the
-    /// person who was asked. 👎 or ❌ under an answer is kept with its turn.
+    /// person who was asked. 👎 or ❌ under an answer is kept with its turn, until it is taken away or is 👍.
     pub async fn press_of(&self, reaction: IncomingReaction) -> Result<Option<ButtonPress>, StoreError> {
-        let IncomingReaction { event, address, sender, receipt, is_up } = reaction;
+        let IncomingReaction { event, address, sender, receipt, is_up, is_gone } = reaction;
         let (store, settings) = (&self.conversations.store, self.conversations.settings.current());
         let found = outbox::by_receipt(store, (&address.channel, &address.place), &receipt).await?;
         let person = people::person_of(store, &address.channel, &sender.0).await?;
@@ -323,7 +323,9 @@ impl Intake {
                 let press = ButtonPress { event, address, sender, sender_name: person.name, direct, button };
                 Ok(Some(press).filter(|_| settings.approval.reactions && is_approval && is_theirs))
             }
-            ([], Some(turn)) if !is_up => turns::set_disliked(store, &turn, &person.id).await.map(|()| None),
+            ([], Some(turn)) => {
+                turns::set_disliked(store, &turn, &person.id, !is_up && !is_gone).await.map(|()| None)
+            }
             _ => Ok(None),
         }
     }
