@@ -178,6 +178,7 @@ fn a_plan_that_waits_is_cancelled_and_one_that_has_ended_deleted_by_its_person_a
     let key = address.rsplit('/').next().unwrap();
     browser.sees(&address, "Shall it run?");
     let list = browser.sees("/plans", "value=\"cancel-plan\"");
+    assert!(list.contains("What it did stays, but it"), "{list}");
     assert!(!list.contains("value=\"plan\""), "{list}");
     assert_eq!(act(&mut other, "cancel-plan", key), 409, "it isn't hers");
     assert_eq!(act(&mut browser, "plan", key), 409, "it waits");
@@ -187,7 +188,7 @@ fn a_plan_that_waits_is_cancelled_and_one_that_has_ended_deleted_by_its_person_a
     assert_eq!((cancelled.status, cancelled.header("location")), (303, Some("/plans")));
     browser.sees(&address, "It was dropped. Nothing was done.");
     let list = browser.get("/plans").body;
-    assert!(list.contains("value=\"plan\"") && list.contains("Delete for good"), "{list}");
+    assert!(list.contains("value=\"plan\"") && list.contains("What it did stays, but the plan"), "{list}");
     assert_eq!(act(&mut other, "plan", key), 409, "it isn't hers");
     assert_eq!(act(&mut browser, "plan", key), 303);
     assert!(browser.get("/plans").body.contains("There is no plan yet."));

@@ -284,7 +284,28 @@ fn a_fact_that_was_taken_from_a_message_says_its_words() {
     let memory = key(&page, "memory");
     assert_eq!(browser.submit("/act", &[("act", "memory"), ("key", &memory)]).status, 303);
     assert_eq!(site.home.count("SELECT count(*) FROM memories"), 0);
-    assert_eq!(site.home.count("SELECT count(*) FROM turns WHERE forgotten_at IS NOT NULL"), 1);
+    assert_eq!(
+        site.home.count("SELECT count(*) FROM turns WHERE forgotten_at IS NOT NULL"),
+        2,
+        "its own, too"
+    );
+    // And it comes back, where it was: a room's memory is for that room alone.
+    let is_told = |text: &str| text.contains("I remember again: Bob likes mornings");
+    let undo = |times: usize| {
+        site.telegram.say(ada, ada, "/undo");
+        let told = || site.telegram.seen(ada).iter().filter(|seen| is_told(&seen.text)).count();
+        wait_until("it is remembered again", || told() == times);
+    };
+    undo(1);
+    site.home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run("UPDATE memories SET scope = 'room', conversation_id = 'a room'", []);
+        store.write(batch).await.unwrap();
+    });
+    assert_eq!(browser.submit("/act", &[("act", "memory"), ("key", &memory)]).status, 303);
+    undo(2);
+    let there = "SELECT count(*) FROM memories WHERE id = 'abc123' AND conversation_id = 'a room'";
+    assert_eq!(site.home.count(there), 1);
     site.stop();
 }
 

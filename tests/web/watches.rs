@@ -42,6 +42,16 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
     assert_eq!(other.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 409, "it isn't hers");
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 303);
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 409, "it is gone");
+    // What she did here is undone from the chat: the last one is there again.
+    let watches = || site.home.count("SELECT count(*) FROM watches");
+    site.telegram.say(ada, ada, "/undo");
+    wait_until("it is there again", || watches() == 2);
+    assert_eq!(browser.submit("/act", &[("act", "watch-mail"), ("key", "@third.test")]).status, 303);
+    site.telegram.say(ada, ada, "/undo");
+    wait_until("the third one is gone", || watches() == 2);
+    let page = browser.get("/things").body;
+    assert!(page.contains("at acme.test") && !page.contains("at third.test"), "{page}");
+    assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 303);
     let second = key(&browser.get("/things"));
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &second)]).status, 303);
     assert!(browser.get("/things").body.contains("Nothing is watched."));

@@ -373,9 +373,15 @@ impl PageAction {
         }
     }
 
-    /// Whether it can't be undone, so that the reader is asked once more.
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::DeleteMemory | Self::DeletePlan)
+    /// What of it can't be undone, which the reader is told before they do it.
+    pub fn warning(self) -> Option<String> {
+        match self {
+            Self::DeleteMemory => Some(page_tables::memory_is_gone()),
+            Self::DeletePlan => Some(page_tables::plan_is_gone()),
+            Self::CancelPlan => Some(page_tables::plan_ends()),
+            Self::EndRule => Some(page_tables::rule_ends()),
+            _ => None,
+        }
     }
 }
 

@@ -146,17 +146,18 @@ fn edit(frame: &Frame<'_>, one: &Edit) -> Markup {
     }
 }
 
-/// The button that does something with a row; what can't be undone asks once more.
+/// The button that does something with a row; what can't be undone says so first.
 pub(super) fn button(frame: &Frame<'_>, act: PageAction, key: &str) -> Markup {
     let form = html! {
         form.inline method="post" action="/act" {
             (token(frame.token))
             input type="hidden" name="act" value=(act.name());
             input type="hidden" name="back" value=(frame.path);
-            button.quiet type="submit" name="key" value=(key) {
-                @if act.is_final() { (page_tables::delete_for_good()) } @else { (act.label()) }
-            }
+            button.quiet type="submit" name="key" value=(key) { (act.label()) }
         }
     };
-    html! { @if act.is_final() { details { summary { (act.label()) } (form) } } @else { (form) } }
+    html! {
+        @if let Some(why) = act.warning() { details { summary { (act.label()) } p { (why) } (form) } }
+        @else { (form) }
+    }
 }

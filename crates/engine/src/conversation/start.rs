@@ -111,7 +111,7 @@ impl Conversations {
         row: &NewRow<'_>,
         (skill, closing): (&str, &Closing),
         answer: Option<outbox::Message>,
-    ) {
+    ) -> TurnId {
         let (now, stored) = (self.store.now(), row.as_stored(0, self.store.now()));
         let turn = self.new_turn(&stored, std::slice::from_ref(&stored));
         inbox::arrive(batch, row, now);
@@ -123,6 +123,7 @@ impl Conversations {
             Some(answer) => self.close(batch, &turn, done, &answer),
             None => self.close_work(batch, &turn, done, result),
         }
+        turn.id
     }
 
     /// Adds what a person did on the page to the batch as a turn that is done, so that history and undo know of it.
@@ -132,10 +133,10 @@ impl Conversations {
         here: (&ConversationId, &PersonId),
         text: &str,
         call: (&str, &Closing),
-    ) {
+    ) -> TurnId {
         let event = inbox::PAGE.to_owned() + &self.store.new_id::<String>();
         let row = NewRow::ours(event, here, text, Taint::default(), self.instance.owner());
-        self.add_done(batch, &row, call, None);
+        self.add_done(batch, &row, call, None)
     }
 
     /// Adds a turn that began and ended with a message that needs no model, and its answer. It needs no lane.

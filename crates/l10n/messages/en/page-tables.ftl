@@ -11,11 +11,16 @@ reopen = Open again
 pause = Pause
 resume = Resume
 delete = Delete
-delete-for-good = Delete for good
 cancel = Cancel
 send-again = Send again
 let-in = Let in
 end = End
+
+# What of an act can't be undone, before it is done.
+memory-is-gone = The messages that say it are forgotten, too. For an hour, /undo brings back the memory, but not them.
+plan-is-gone = What it did stays, but the plan can't be brought back.
+plan-ends = What it did stays, but it can't go on after that.
+rule-ends = I'll ask each time again. Only a new “Always” below a question changes that.
 
 # What a person did here, in their history. $act: one of the above; the receipt follows.
 on-the-page = On the page: { $act }

@@ -345,7 +345,7 @@ async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fail
         memories::delete(writes, &call.ctx.turn.person.id, &former.id);
     }
     memories::insert(writes, &call.ctx.turn.person.id, &here.id, &memory);
-    let saved = Step::Memory { before: former, after: Some(memory.clone()) };
+    let saved = Step::Memory { before: former, after: Some(memory.clone()), place: None };
     let item = item(&memory, &Quotes::new(), call.zone());
     let summary = l10n::memory::remembered(one_line(&memory.text, SHOWN));
     Ok(Output::ours(summary, item).undone_by(undo::left(&[saved])))

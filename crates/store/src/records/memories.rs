@@ -83,6 +83,13 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Op
     store.first(SQL, &[id.into(), person.into()]).await
 }
 
+/// Where a memory was saved, and may be recalled if it is a room's.
+pub async fn place_of(store: &Store, id: &MemoryId) -> Result<Option<ConversationId>, StoreError> {
+    let row: Option<(ConversationId,)> =
+        store.first("SELECT conversation_id FROM memories WHERE id = $1", &[id.into()]).await?;
+    Ok(row.map(|(place,)| place))
+}
+
 /// Gives a memory another text, whose words are kept anew.
 pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) {
     batch.must(

@@ -8,7 +8,7 @@ use adjutant_skills::builtin::schedules::switch;
 use adjutant_skills::builtin::short_id;
 use adjutant_skills::builtin::tasks::{finish, set_due};
 use adjutant_skills::builtin::undo::{Step, left};
-use adjutant_skills::builtin::watches::{change, new_row, stopped};
+use adjutant_skills::builtin::watches::{change, described, new_row, stopped};
 use adjutant_store::executions::Closing;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::tasks::TaskRow;
@@ -33,12 +33,13 @@ const MEMORY: usize = 4_000;
 const FROM: usize = 50;
 /// How much a receipt says of a text, in characters.
 const SHOWN: usize = 200;
+const FORGET: &str = "memory.forget";
 
 /// What an act was to history: the skill that does the same, the receipt, and how to take it back; nothing is kept of one
 /// that can't be.
 pub(super) type Done = (&'static str, String, Option<Value>);
 
-/// One that leaves nothing.
+/// One that leaves nothing, and says so before.
 const DONE: Done = ("", String::new(), None);
 
 /// An act, its row, and the texts of its fields.
@@ -113,7 +114,10 @@ impl WebBackend {
             ..Closing::default()
         };
         let text = l10n::page_tables::on_the_page(act);
-        self.conversations.add_act(batch, (&here, person), &text, (skill, &closing));
+        let turn = self.conversations.add_act(batch, (&here, person), &text, (skill, &closing));
+        if skill == FORGET {
+            memories::forget_own_turn(batch, &turn, self.store.now());
+        }
         Ok(())
     }
 
@@ -188,13 +192,15 @@ impl WebBackend {
             memories::rewrite(batch, person, &memory.id, &text);
             let receipt = l10n::memory::remembered(one_line(&text, SHOWN));
             let after = Some(MemoryRow { text, ..memory.clone() });
-            return Ok(Some(("memory.save", receipt, left(&[Step::Memory { before: Some(memory), after }]))));
+            let step = Step::Memory { before: Some(memory), after, place: None };
+            return Ok(Some(("memory.save", receipt, left(&[step]))));
         }
-        // The button says that this is for good.
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
         let asked = Forgetting { person, here: None, zone };
-        adjutant_memory::forget(store, asked, &[Meant::all(memory)], None, batch).await?;
-        Ok(Some(DONE))
+        adjutant_memory::forget(store, asked, &[Meant::all(memory.clone())], None, batch).await?;
+        let receipt = l10n::memory::forgotten(one_line(&memory.text, SHOWN));
+        let place = memories::place_of(store, &memory.id).await?;
+        Ok(Some((FORGET, receipt, left(&[Step::Memory { before: Some(memory), after: None, place }]))))
     }
 
     async fn change_watch(&self, person: &PersonId, (act, key, _): Ask<'_>, batch: &mut Batch) -> Acted {
@@ -222,7 +228,8 @@ impl WebBackend {
             _ => row.condition.from.push(from),
         }
         watches::insert(batch, &row);
-        Ok(Some(DONE))
+        let receipt = l10n::watches::started(described(&row));
+        Ok(Some(("watch.create", receipt, left(&[Step::Started(Box::new(row))]))))
     }
 }
 

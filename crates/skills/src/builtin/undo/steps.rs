@@ -10,7 +10,7 @@ use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, people};
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
-use adjutant_types::{AccountId, ScheduleState, TaskState, WatchState};
+use adjutant_types::{AccountId, ConversationId, ScheduleState, TaskState, WatchState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,6 +29,9 @@ pub enum Step {
     Memory {
         before: Option<MemoryRow>,
         after: Option<MemoryRow>,
+        /// Where it was saved, if it was deleted elsewhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<ConversationId>,
     },
     Schedule {
         before: Option<ScheduleRow>,
@@ -146,7 +149,7 @@ impl Step {
     pub(super) fn label(&self) -> Option<String> {
         match self {
             // A memory of which only a part was forgotten keeps its id.
-            Self::Memory { before, after: Some(new) }
+            Self::Memory { before, after: Some(new), .. }
                 if before.as_ref().is_none_or(|before| before.id != new.id) =>
             {
                 Some(l10n::undo::remembering(one_line(now_of(&new.text), 200)))
@@ -178,7 +181,7 @@ impl Step {
             Self::Started(row) => Some(l10n::watches::deleted(described(row))),
             Self::Stopped(row) => Some(l10n::watches::resumed(described(row))),
             // Of one of which only a part was forgotten, the rest keeps its id.
-            Self::Memory { before: Some(memory), after }
+            Self::Memory { before: Some(memory), after, .. }
                 if after.as_ref().is_none_or(|rest| rest.id == memory.id) =>
             {
                 Some(l10n::undo::remembered_again(one_line(&memory.text, 200)))
@@ -195,8 +198,8 @@ impl Step {
     ) -> Result<Outcome, Failure> {
         match self {
             Self::Task { before, after } => Ok(task(call, before.as_ref(), after.as_ref(), writes).await?),
-            Self::Memory { before, after } => {
-                Ok(memory(call, before.as_ref(), after.as_ref(), writes).await?)
+            Self::Memory { before, after, place } => {
+                Ok(memory(call, [before.as_ref(), after.as_ref()], place.as_ref(), writes).await?)
             }
             Self::Schedule { before, after } => {
                 Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
@@ -254,18 +257,17 @@ async fn task(
 
 async fn memory(
     call: &CallContext<'_>,
-    before: Option<&MemoryRow>,
-    after: Option<&MemoryRow>,
+    [before, after]: [Option<&MemoryRow>; 2],
+    place: Option<&ConversationId>,
     writes: &mut Batch,
 ) -> Result<Outcome, StoreError> {
     let Some(row) = after.or(before) else { return Ok(Outcome::Impossible) };
-    let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
-    let all = memories::list(call.store(), person, here, "", 100_000).await?;
-    let now = all.iter().find(|memory| memory.id == row.id);
-    if now != after {
+    let person = &call.ctx.turn.person.id;
+    let now = memories::by_id(call.store(), person, &row.id).await?;
+    if now.as_ref() != after {
         return Ok(Outcome::Changed);
     }
-    match (before, now) {
+    match (before, &now) {
         (Some(before), Some(now)) if before.id == now.id => {
             memories::rewrite(writes, person, &before.id, &before.text);
             return Ok(Outcome::Done);
@@ -279,7 +281,7 @@ async fn memory(
         (_, None) => {}
     }
     if let Some(before) = before {
-        memories::insert(writes, person, &here.id, before);
+        memories::insert(writes, person, place.unwrap_or(&call.ctx.turn.conversation.id), before);
     }
     Ok(Outcome::Done)
 }
