@@ -134,9 +134,9 @@ impl IncomingReaction {
         Some(Self { event, address, sender: SenderId(sender), receipt, is_up, is_gone: false })
     }
 
-    /// That it is taken away; none of a 👍, as what that approved may be done.
-    pub fn taken_away(self) -> Option<Self> {
-        (!self.is_up).then_some(Self { is_gone: true, ..self })
+    /// That it is there or was taken away; none of a 👍 that was, as what it approved may be done.
+    pub fn or_gone(self, is_gone: bool) -> Option<Self> {
+        (!is_gone || !self.is_up).then_some(Self { is_gone, ..self })
     }
 }
 

@@ -250,8 +250,7 @@ pub(crate) fn reaction(told: &Value, is_gone: bool, bot: BotIdentity<'_>) -> Rec
     let emoji = emoji["name"].as_str().filter(|_| emoji["id"].is_null()).unwrap_or_default();
     let address = Address { channel: bot.channel.to_owned(), place: text("channel_id") };
     let reaction = IncomingReaction::of(emoji, address, text("user_id"), text("message_id"));
-    let reaction = if is_gone { reaction.and_then(IncomingReaction::taken_away) } else { reaction };
-    reaction.map_or(Received::Ignored, Received::Reaction)
+    reaction.and_then(|one| one.or_gone(is_gone)).map_or(Received::Ignored, Received::Reaction)
 }
 
 /// A slash command or a button press.

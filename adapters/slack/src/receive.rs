@@ -123,8 +123,7 @@ impl MessageEvent {
         }
         if let (Some(emoji), Some(ts)) = (self.reaction.as_str(), self.item["ts"].as_str()) {
             let reaction = IncomingReaction::of(emoji, bot.address(&place), user.clone(), ts.to_owned());
-            let is_gone = self.kind == "reaction_removed";
-            let reaction = if is_gone { reaction.and_then(IncomingReaction::taken_away) } else { reaction };
+            let reaction = reaction.and_then(|one| one.or_gone(self.kind == "reaction_removed"));
             return reaction.map_or(Received::Ignored, Received::Reaction);
         }
         let is_message = matches!(self.kind.as_str(), "message" | "app_mention");

@@ -105,17 +105,15 @@ fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
 fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
     let user = reacted.get("user").filter(|user| user["is_bot"] != true)?["id"].as_u64()?;
     let (chat, message) = (reacted["chat"]["id"].as_i64()?, reacted["message_id"].as_i64()?);
-    let [before, now] =
-        ["old_reaction", "new_reaction"].map(|key| reacted[key].as_array().map_or(&[][..], Vec::as_slice));
+    let list = |key: &str| reacted[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let (before, now) = (list("old_reaction"), list("new_reaction"));
     let known = |one: &Value| {
         let address = Address { channel: channel.to_owned(), place: chat.to_string() };
         IncomingReaction::of(one["emoji"].as_str()?, address, user.to_string(), message.to_string())
     };
     let new = now.iter().filter(|one| !before.contains(one)).filter_map(known).next_back();
-    let gone = || match now.iter().filter_map(known).any(|one| !one.is_up) {
-        true => None,
-        false => before.iter().filter_map(known).find_map(IncomingReaction::taken_away),
-    };
+    let is_there = now.iter().filter_map(known).any(|one| !one.is_up);
+    let gone = || before.iter().filter_map(known).find_map(|one| one.or_gone(true)).filter(|_| !is_there);
     new.or_else(gone).map(Update::Reaction)
 }
 

@@ -307,9 +307,7 @@ pub enum PageAction {
     DeletePlan,
     /// Drop a plan that waits for its person.
     CancelPlan,
-    /// Deliver a message again.
     Retry,
-    /// Let somebody in.
     Approve,
     EditRoom,
     EndRule,

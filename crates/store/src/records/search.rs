@@ -285,20 +285,27 @@ macro_rules! of_seqs {
     }};
 }
 
-/// A list as arguments, its last one repeated.
-fn arguments<T: Clone + Into<Value>>(list: &[T]) -> Vec<Value> {
-    let all = list.iter().chain(list.last().into_iter().cycle());
-    all.take(READ).map(|one| one.clone().into()).collect()
+/// Reads what such a text finds of a list. The other arguments stand behind the list.
+async fn read<R: for<'r> FromRow<'r, AnyRow> + Send + Unpin>(
+    store: &Store,
+    sql: &'static str,
+    list: &[impl Clone + Into<Value>],
+    more: &[Value],
+) -> Result<Vec<R>, StoreError> {
+    let mut all = Vec::new();
+    for chunk in list.chunks(READ) {
+        // The last one is repeated.
+        let padded = chunk.iter().chain(chunk.last().into_iter().cycle()).take(READ);
+        let arguments = padded.cloned().map(Into::<Value>::into).chain(more.iter().cloned());
+        all.extend(store.all::<R>(sql, &arguments.collect::<Vec<_>>()).await?);
+    }
+    Ok(all)
 }
 
 /// The words that these memories were taken from.
 pub async fn quotes(store: &Store, memories: &[MemoryId]) -> Result<Vec<(MemoryId, String)>, StoreError> {
     let sql = of_seqs!("SELECT memory_id, quote FROM memory_origins WHERE quote <> '' AND memory_id", "");
-    let mut all = Vec::new();
-    for chunk in memories.chunks(READ) {
-        all.extend(store.all::<(MemoryId, String)>(sql, &arguments(chunk)).await?);
-    }
-    Ok(all)
+    read(store, sql, memories, &[]).await
 }
 
 /// A turn with the turns before and after it in the same conversation.
@@ -320,12 +327,7 @@ pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>,
          AS \"after\", CAST(CASE WHEN t.answer LIKE '%?' THEN 1 ELSE 0 END AS BIGINT) AS asked FROM turns t WHERE t.seq",
         ""
     );
-    let mut all = Vec::new();
-    for chunk in turns.chunks(READ) {
-        let rows: Vec<Neighbours> = store.all(sql, &arguments(chunk)).await?;
-        all.extend(rows);
-    }
-    Ok(all)
+    read(store, sql, turns, &[]).await
 }
 
 /// A memory that was found.
@@ -356,13 +358,7 @@ pub async fn memories(
         "AND m.person_id = $65 \
          AND ((m.scope = 'private' AND $66 = 0) OR (m.scope = 'room' AND m.conversation_id = $67))"
     );
-    let mut all = Vec::new();
-    for chunk in seqs.chunks(READ) {
-        let mut arguments = arguments(chunk);
-        arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
-        all.extend(store.all::<RecallRow>(sql, &arguments).await?);
-    }
-    Ok(all)
+    read(store, sql, seqs, &[person.into(), here.shared.into(), (&here.id).into()]).await
 }
 
 /// Notes that memories were recalled, by their numbers.
@@ -412,12 +408,8 @@ pub async fn said(
         "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
          AND ((c.shared = 0 AND c.person_id = $65 AND $66 = 0) OR (t.person_id = $65 AND $66 = 0) OR ($66 = 1 AND c.id = $67))"
     );
-    let mut all: Vec<SaidRow> = Vec::new();
-    for chunk in seqs.chunks(READ) {
-        let mut arguments = arguments(chunk);
-        arguments.extend([person.into(), here.shared.into(), (&here.id).into()]);
-        all.extend(store.all::<SaidRow>(sql, &arguments).await?);
-    }
+    let mut all: Vec<SaidRow> =
+        read(store, sql, seqs, &[person.into(), here.shared.into(), (&here.id).into()]).await?;
     for row in &mut all {
         if row.shared && row.person_id != *person {
             let taint = Taint::said_by(&row.name);
