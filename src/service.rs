@@ -364,9 +364,7 @@ impl Service {
         self.tasks.drained.cancel();
         while self.tasks.set.join_next().await.is_some() {}
         self.mcp.stop().await;
-        self.instance.leave(&self.store).await?;
-        self.store.close().await;
-        Ok(())
+        self.instance.leave_and_close(&self.store).await
     }
 }
 

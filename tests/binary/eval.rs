@@ -228,8 +228,9 @@ fn home_with_journal(model: &FakeModel) -> (Home, TcpListener) {
     (home, smtp)
 }
 
-/// All files of a home's data.
+/// All files of a home's data. What connections that close at the same moment leave beside the database goes into it first.
 fn data(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
+    home.tasks();
     let (mut files, mut folders) = (BTreeMap::new(), vec![home.data()]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

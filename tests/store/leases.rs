@@ -5,6 +5,7 @@ use adjutant_store::instances;
 use adjutant_store::leases::{self, Instance, Lease};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::InstanceId;
+use futures::FutureExt as _;
 
 use crate::world::{World, on_postgres, on_sqlite, stale};
 
@@ -14,6 +15,7 @@ on_both!(
     a_lost_lease_changes_nothing,
     a_lease_is_given_back_once_and_by_its_holder,
     who_leaves_frees_everything,
+    what_nobody_waits_for_any_more_is_given_back,
     what_the_dead_held_is_free,
     the_living_are_not_taken_for_dead,
     of_many_who_want_a_lane_one_gets_it,
@@ -119,6 +121,17 @@ async fn instances_say_what_they_are_and_how_they_differ(world: World) {
     assert!(!find(&ours.id).version.is_empty() && find(&ours.id).turns == 0);
     theirs.leave(&other).await.unwrap();
     assert_eq!(instances::living(&other).await.unwrap().len(), 1);
+}
+
+async fn what_nobody_waits_for_any_more_is_given_back(world: World) {
+    let other = world.another().await;
+    let theirs = Instance::register(&other).await.unwrap();
+    for number in 0..20 {
+        let taking = theirs.acquire(&other, leases::channel(&number.to_string()));
+        assert!(taking.now_or_never().is_none(), "it is on its way");
+    }
+    theirs.leave_and_close(&other).await.unwrap();
+    assert_eq!(leases::held(&world.store).await.unwrap(), []);
 }
 
 async fn every_taking_has_a_new_epoch(world: World) {

@@ -213,4 +213,11 @@ impl Store {
         self.inner.writer.close().await;
         self.inner.reader.close().await;
     }
+
+    /// Closes the store; this is written after everything else.
+    pub(crate) async fn close_with(&self, last: Batch) -> Result<(), StoreError> {
+        let written = self.inner.writer.finish(&self.inner.backend, &last).await;
+        self.close().await;
+        written
+    }
 }

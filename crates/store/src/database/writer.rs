@@ -62,11 +62,21 @@ impl Writer {
     }
 
     pub(crate) async fn close(&self) {
+        self.drain().await;
+        // Not earlier: a writer may still need a connection for waiting batches.
+        self.connections.close().await;
+    }
+
+    /// Writes all that waits, and this after it. Nothing can be written from then on.
+    pub(crate) async fn finish(&self, backend: &Backend, last: &Batch) -> Result<(), StoreError> {
+        self.drain().await;
+        commit_alone(&self.connections, backend, last).await.map(drop)
+    }
+
+    async fn drain(&self) {
         self.queue.lock().await.take();
         let mut tasks = self.tasks.lock().await;
         while tasks.join_next().await.is_some() {}
-        // Not earlier: a writer may still need a connection for waiting batches.
-        self.connections.close().await;
     }
 }
 

@@ -281,14 +281,29 @@ impl Instance {
     /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead, with the
     /// same effect.
     pub async fn leave(&self, store: &Store) -> Result<(), StoreError> {
+        store.write(self.leaving()).await?;
+        self.remove_lock();
+        Ok(())
+    }
+
+    /// Leaves as the store's last write: whoever stopped waiting for a lease may get it yet.
+    pub async fn leave_and_close(&self, store: &Store) -> Result<(), StoreError> {
+        store.close_with(self.leaving()).await?;
+        self.remove_lock();
+        Ok(())
+    }
+
+    fn leaving(&self) -> Batch {
         let mut batch = Batch::new();
         batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&self.id).into()]);
         batch.run("DELETE FROM instances WHERE id = $1", [(&self.id).into()]);
-        store.write(batch).await?;
+        batch
+    }
+
+    fn remove_lock(&self) {
         if let Lock::File { folder, .. } = &self.lock {
             let _ = std::fs::remove_file(folder.join(self.id.as_str()));
         }
-        Ok(())
     }
 
     /// Takes a lease as the first statement of a batch: see [`Self::taken`].
