@@ -65,7 +65,7 @@ async fn an_agent_reads_the_text_and_its_files() {
     }
     let prompt = &app.requests(Who::Orchestrator)[0].messages[0].text;
     let line = prompt.lines().find(|line| line.starts_with("instructions: ")).unwrap();
-    insta::assert_snapshot!(line, @"instructions: How to do things well; read one before you do what it is about; NAME_run runs its scripts. get_skill with this domain, and words as name, searches all 1: report_style: How to write: a report");
+    insta::assert_snapshot!(line, @"instructions: How to do things well; read the one that fits first; NAME_run runs its scripts. get_skill with this domain, and words as name, searches all 1: report_style: How to write: a report");
     assert!(!prompt.contains("Be short."), "only name and description");
     app.ends_well().await;
 }

@@ -89,7 +89,7 @@ async fn a_tool_is_a_skill_and_its_result_is_text_from_outside() {
     let prompt = &requests[0].messages[0].text;
     let lines: Vec<&str> =
         prompt.lines().filter(|line| line.starts_with("notes") || line.contains("add_note")).collect();
-    assert_eq!(lines, ["notes: MCP, 2 skills (get_skill): add_note, search_notes"]);
+    assert_eq!(lines, ["notes: MCP, 2 skills: add_note, search_notes"]);
     let last = requests.last().unwrap();
     let at = last.messages.iter().rfind(|message| message.text.contains("2 notes about milk")).unwrap();
     assert!(at.text.contains("[outside text "), "{}", at.text);
@@ -185,7 +185,7 @@ async fn resources_and_prompts_are_skills_and_what_they_say_is_text_from_outside
     let heard = app.says("ada", "what are the house rules?").await;
     assert_eq!(app.ends(&heard).await, ["a completed", "notes.resources_read completed"]);
     let requests = app.requests(Who::Orchestrator);
-    let line = "notes: MCP, 4 skills (get_skill): add_note, prompts_get, resources_read, search_notes";
+    let line = "notes: MCP, 4 skills: add_note, prompts_get, resources_read, search_notes";
     assert!(requests[0].messages[0].text.contains(line), "{}", requests[0].messages[0].text);
     let last = requests.last().unwrap();
     let at = last.messages.iter().rfind(|message| message.text.contains("No shoes.")).unwrap();

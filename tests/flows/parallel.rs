@@ -245,7 +245,7 @@ async fn skills_are_looked_up() {
     watch: Tell or act when mail or events come
     web: Web pages
     - web.fetch(url): Read a web page
-    workflow: Dispatch one alone, with arguments
+    workflow: Dispatch one alone, with arguments; plan if it takes more than five steps
     - workflow.content-pipeline(topic, audience?, words?): Write a text: research, draft, review
     - workflow.draft(words): A new one; asks first
     - workflow.iterative-refinement(goal, criteria): Make something, and improve it until it meets criteria

@@ -397,7 +397,7 @@ fn code(bubble: &Bubble) -> String {
 async fn what_works_with_an_owners_account_is_listed_to_owners_alone() {
     let script = Scripted::new().orchestrator(|request| {
         let is_listed = |name: &str| request.messages[0].text.contains(name);
-        text(format!("notes: {}, tasks: {}", is_listed("notes.read"), is_listed("tasks.create")))
+        text(format!("notes: {}, tasks: {}", is_listed("\nnotes: "), is_listed("\ntasks: ")))
     });
     let notes = tempfile::tempdir().unwrap();
     let town = town(script, |config| config.notes = Some(notes.path().to_owned())).await;

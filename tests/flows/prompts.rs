@@ -66,7 +66,7 @@ fn id(request: &Request, title: &str) -> Option<String> {
 }
 
 fn tells_clashes(request: &Request) -> bool {
-    request.messages[0].text.contains("assistant.history")
+    request.messages[0].text.contains("history(")
 }
 
 /// Finds a thing by its title unless it is known, does something with it, and says so.

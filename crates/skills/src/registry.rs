@@ -1,5 +1,6 @@
 //! All skills that there are, and their reload while running.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,20 @@ use super::builtin;
 use super::definition::{Domain, Handler, Skill};
 use super::files::{Layer, find, fingerprint, gather};
 
+/// The most that [`Registry::brief`] has, in bytes: a turn's first request has 8 KB for all.
+const BRIEF: usize = 3250;
+/// The domains that are cut last for it, in this order.
+const EVERYDAY: [&str; 5] = ["contacts", "memory", "calendar", "email", "tasks"];
+
+/// How much of a domain's skills is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A line for each, with its arguments and its summary.
+    Lines,
+    Arguments,
+    Names,
+}
+
 /// All skills at one moment.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -22,6 +37,7 @@ pub struct Registry {
     by_name: HashMap<String, Arc<Skill>>,
     unavailable: Vec<Arc<Skill>>,
     catalogue: String,
+    brief: String,
     /// Whether the catalogue names what only matters to people with several accounts.
     has_several: bool,
     /// What people are shown of it, each made on first use.
@@ -50,8 +66,11 @@ impl Registry {
         domains.retain(|domain| !domain.skills.is_empty());
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
-        let catalogue = catalogue(&domains, has_several);
-        Self { domains, by_name, unavailable, catalogue, has_several, views: Mutex::default() }
+        let texts = domains.iter().map(|domain| listed(domain, Form::Lines, has_several));
+        let texts: Vec<String> = texts.collect();
+        let (catalogue, brief) = (texts.concat(), brief(texts, &domains, has_several));
+        let views = Mutex::default();
+        Self { domains, by_name, unavailable, catalogue, brief, has_several, views }
     }
 
     /// The skills that this is true of, as somebody is shown them. It must be true of the same ones each time that the view
@@ -93,7 +112,6 @@ impl Registry {
         self.by_name.get(name)
     }
 
-    /// All domains, sorted by name.
     pub fn domains(&self) -> &[Domain] {
         &self.domains
     }
@@ -113,39 +131,62 @@ impl Registry {
             .map(str::to_owned)
     }
 
-    /// Every skill in a line, for the prompt: sorted, and the same bytes for the same skills.
+    /// Every skill in a line: sorted, and the same bytes for the same skills.
     pub fn catalogue(&self) -> &str {
         &self.catalogue
     }
+
+    /// The same for each turn's prompt. Where there are many skills, it leaves out what `get_skill` tells.
+    pub fn brief(&self) -> &str {
+        &self.brief
+    }
 }
 
-fn catalogue(domains: &[Domain], has_several: bool) -> String {
-    let mut text = String::new();
-    for domain in domains {
-        let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
-        if skills.is_empty() {
-            continue;
-        }
-        text.push_str(&format!("{}: {}\n", domain.name, domain.summary));
-        if domain.is_folded() {
-            continue;
-        }
-        skills.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut seen = HashSet::new();
-        for skill in skills {
-            let signature = skill.signature_after(&mut seen, has_several);
-            text.push_str(&format!("- {signature}: {}\n", skill.summary));
+/// A domain's part of the catalogue; nothing if no skill of it is shown.
+fn listed(domain: &Domain, form: Form, has_several: bool) -> String {
+    let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
+    if skills.is_empty() {
+        return String::new();
+    }
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    let (mut text, mut seen) = (format!("{}: {}", domain.name, domain.summary), HashSet::new());
+    if !domain.is_folded() {
+        for (index, skill) in skills.into_iter().enumerate() {
+            let shown = match form {
+                Form::Lines | Form::Arguments => skill.signature_after(&mut seen, has_several),
+                Form::Names => skill.name.clone(),
+            };
+            let word = shown.split_once('.').map_or(shown.as_str(), |(_, word)| word);
+            text.push_str(&match (form, index) {
+                (Form::Lines, _) => format!("\n- {shown}: {}", skill.summary),
+                (_, 0) => format!(": {word}"),
+                _ => format!(", {word}"),
+            });
         }
     }
-    text
+    text + "\n"
 }
 
-/// Whether the catalogue shows a skill.
+/// A catalogue of these parts, shortened until it fits. All lose their summaries before one loses its arguments, the longest
+/// first, and those that people need every day last.
+fn brief(mut texts: Vec<String>, domains: &[Domain], has_several: bool) -> String {
+    let everyday = |at: &usize| EVERYDAY.iter().position(|name| *name == domains[*at].name);
+    let mut order: Vec<usize> = (0..domains.len()).collect();
+    order.sort_by_key(|at| (everyday(at), Reverse(texts[*at].len())));
+    for form in [Form::Arguments, Form::Names] {
+        for at in &order {
+            if texts.iter().map(String::len).sum::<usize>() > BRIEF {
+                texts[*at] = listed(&domains[*at], form, has_several);
+            }
+        }
+    }
+    texts.concat()
+}
+
 fn is_listed(skill: &Skill) -> bool {
     !matches!(&skill.handler, Handler::Builtin(name) if builtin::is_unlisted(name))
 }
 
-/// The skills, shared and reloadable.
 #[derive(Debug)]
 pub struct Skills {
     paths: Vec<PathBuf>,
@@ -362,6 +403,22 @@ mod tests {
         ");
         assert!(!skills.reload().unwrap(), "nothing has changed");
         assert!(Arc::ptr_eq(&before, &skills.current()));
+    }
+
+    #[test]
+    fn the_brief_catalogue_loses_summaries_then_arguments() {
+        let folder = TempDir::new().unwrap();
+        let brief = || load(&[&folder]).current().brief().to_owned();
+        write(&folder, "zoo.toml", &domain("zoo", "Animals"));
+        let few = brief();
+        assert!(few.len() <= BRIEF && few.contains("\nzoo: Animals: run(x?)\n"), "{few}");
+        assert!(few.contains("\n- tasks.search("), "what people need every day stays whole: {few}");
+        for number in 0..40 {
+            let name = format!("z{number}");
+            write(&folder, &format!("{name}.toml"), &domain(&name, &"x".repeat(30)));
+        }
+        let many = brief();
+        assert!(many.len() <= BRIEF && many.contains("\nzoo: Animals: run\n"), "{many}");
     }
 
     #[test]

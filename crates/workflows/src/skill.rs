@@ -34,7 +34,7 @@ pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
     Some(Domain {
         unavailable: Vec::new(),
         name: WORKFLOW.to_owned(),
-        summary: "Dispatch one alone, with arguments".to_owned(),
+        summary: "Dispatch one alone, with arguments; plan if it takes more than five steps".to_owned(),
         skills,
         file: "workflows/".to_owned(),
     })

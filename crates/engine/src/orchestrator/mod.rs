@@ -210,7 +210,6 @@ impl Orchestrator {
         Ok((end, run.last_writes))
     }
 
-    /// The receipts of what a turn has done so far.
     pub async fn receipts(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<Vec<String>, StoreError> {
         let run = self.start(ctx, begun, async |_: PersonAccounts| Ok(Default::default())).await?;
         run.receipts(&outbox::Message::default()).await
@@ -221,11 +220,10 @@ impl Orchestrator {
         TaskGraph::load(rows).summary()
     }
 
-    /// The prefix for these skills, roles and limits.
     async fn prefix(&self, registry: &Registry, roles: &RoleSet, limits: &Limits) -> Arc<Prefix> {
         let prefix = async { prompt::prefix(&self.name, registry, roles, limits) };
         let (calls, seconds) = (limits.skill_calls_per_agent, limits.agent_timeout.as_secs());
-        let key = format!("{calls} {seconds} {}{}", registry.catalogue(), roles.listing());
+        let key = format!("{calls} {seconds} {}{}", registry.brief(), roles.listing());
         self.prefixes.get_with(key, prefix).await
     }
 

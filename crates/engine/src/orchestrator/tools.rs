@@ -30,8 +30,8 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
         Tool {
             name: "dispatch_agent".into(),
             description: "Starts a sub-agent; with depends_on once those have succeeded, with their results. One skill \
-                with its arguments runs directly, which is fastest: do so whenever you know them. Returns when it has \
-                ended or waits for a person."
+                with its arguments runs directly: fastest, if you know them. Returns when it has ended or waits for a \
+                person."
                 .into(),
             parameters: json!({
                 "type": "object",
@@ -69,7 +69,6 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
     ]
 }
 
-/// A tool call of the orchestrator's model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolUse {
     Dispatch(Box<AgentTask>),
@@ -109,7 +108,6 @@ pub struct ToolContext<'a> {
     pub limits: &'a Limits,
 }
 
-/// The arguments of `dispatch_agent`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Dispatch {
