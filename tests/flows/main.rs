@@ -26,6 +26,7 @@ mod error_origins;
 mod executor;
 mod files;
 mod first_messages;
+mod first_request;
 mod forgetting;
 mod groupware;
 mod growing;

@@ -76,15 +76,18 @@ pub async fn of_turn(
     waiting.iter().for_each(|turn| taint.add(&turn.taint));
     sent.iter().for_each(|sent| taint.add(&sent.taint));
 
-    let mut messages = beginning(ctx, head(ctx, accounts), data.summary.take());
-    add_history(&mut messages, ctx, past.turns, waiting);
     // What is marked doesn't taint a turn that nothing else does.
     let marked = if taint.is_clean() { None } else { facts::marked_tasks(ctx, &data.tasks) };
     let events = has_own_calendar.then_some((events, day));
+    let summary = data.summary.take();
     let (data, open, shows_marked) = (&data, open.as_slice(), marked.is_some());
     let facts = facts::Facts { ctx, turn, data, open, events, shows_marked, has_files };
     let found = found.into_iter().filter_map(Found::memory).collect();
-    messages.extend([Message::new(Role::System, facts.about(preferences, found).await?)]);
+    let [lasting, passing] = facts.told(preferences, found).await?;
+    let head = [head(ctx, accounts), lasting].into_iter().filter(|part| !part.is_empty());
+    let mut messages = beginning(ctx, PromptText::lines(head), summary);
+    add_history(&mut messages, ctx, past.turns, waiting);
+    messages.extend([Message::new(Role::System, passing)]);
     if let Some((tasks, sources)) = marked {
         messages.extend([Message::new(Role::User, tasks)]);
         taint.add(&sources);
@@ -181,7 +184,7 @@ fn add_accounts(text: &mut String, ctx: &TurnContext, accounts: &PersonAccounts)
     let _ = write!(text, "\nTheir accounts: {}", names.collect::<Vec<_>>().join("; "));
 }
 
-/// The person and the summary, which stay the same from turn to turn. `recorded` is the turn that stores the summary.
+/// The head and the summary, which stay the same from turn to turn. `recorded` is the turn that stores the summary.
 fn beginning(ctx: &TurnContext, head: PromptText, recorded: Option<(i64, String)>) -> FirstMessages {
     let (summary, taint) = (&ctx.turn.conversation.summary, &ctx.turn.conversation.summary_taint);
     let earlier = shown(ctx, taint, summary);

@@ -1,5 +1,5 @@
-//! What is true of one turn alone: the person's tasks, events and schedules, what works in the background, what is
-//! remembered, why the turn runs, and the time.
+//! What stays from turn to turn, the person's schedules and preferences; and what is true of one turn alone: their tasks and
+//! events, what works in the background, what is remembered, why the turn runs, and the time.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,8 +25,9 @@ use crate::conversation::commands::short;
 /// The most that are shown.
 pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
-/// How much is shown of preferences, and of what the message finds, in bytes.
-const REMEMBERED: usize = 1000;
+/// How much is shown of all lists together, in bytes: with the stable prefix, a turn's first request has 8 KB. What stays
+/// from turn to turn has half of it, and what that leaves is the others'.
+const ROOM: usize = 1250;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
 /// How much of marked tasks is shown, in bytes: about eight.
@@ -59,13 +60,11 @@ pub(super) fn marked_tasks(ctx: &TurnContext, tasks: &[OpenTask]) -> Option<(Pro
         count += 1;
     }
     let text = PromptText::outside(&ctx.turn.conversation.id, &taint, lines.trim_start());
-    let heading = match count == marked.len() {
-        true => PromptText::from("More open tasks:\n"),
-        false => {
-            PromptText::system(format_args!("More open tasks (the first {count}; tasks.search has all):\n"))
-        }
+    let rest = match count == marked.len() {
+        true => String::new(),
+        false => format!(" (the first {count}; tasks.search has all)"),
     };
-    Some((heading.with(text), taint))
+    Some((PromptText::system(format_args!("More open tasks{rest}:\n")).with(text), taint))
 }
 
 /// What a watch's turn is told beside what came in.
@@ -93,21 +92,46 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// All of it, the time last. `preferences` hold for every message; `found` are the memories that this one finds.
-    pub(super) async fn about(
+    /// What stays from turn to turn, and what is true of this turn alone, the time last. `preferences` hold for every
+    /// message; `found` are the memories that this one finds.
+    pub(super) async fn told(
         &self,
         preferences: Vec<MemoryRow>,
         found: Vec<MemoryRow>,
-    ) -> Result<PromptText, StoreError> {
-        let mut parts = Vec::new();
+    ) -> Result<[PromptText; 2], StoreError> {
         // A to-do list is private: it isn't shown where others read along.
-        if !self.ctx.turn.conversation.shared {
-            parts.extend(self.tasks());
-            parts.extend(self.events.iter().flat_map(|(rows, day)| self.agenda(rows, *day)));
-            parts.push(self.scheduled());
+        let is_private = !self.ctx.turn.conversation.shared;
+        let (mut schedules, mut tasks) = match is_private {
+            true => (self.schedules(), self.tasks()),
+            false => Default::default(),
+        };
+        let (mut events, marked_events) = self.agenda();
+        let all = [schedules.len(), events.len()];
+        schedules.truncate(SCHEDULES);
+        events.truncate(EVENTS);
+        let (mut always, mut remembered) = (self.memories(&preferences), self.memories(&found));
+        let room = ROOM / 2 + fit([&mut always, &mut schedules], ROOM / 2);
+        remembered.retain(|line| !always.contains(line));
+        fit([&mut tasks, &mut events, &mut remembered], room);
+
+        let mut lasting = vec![under("Always", &always.concat())];
+        if all[0] > 0 {
+            let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
+            lasting.push(listed("Scheduled", &schedules, all[0], "schedule.list").with(calls));
+        }
+        let mut parts = Vec::new();
+        if is_private {
+            parts.extend(self.open_tasks(&tasks));
+            if self.events.is_some() {
+                parts.push(listed("Events today", &events, all[1], "calendar.list_events"));
+                parts.push(left_out(marked_events, ("event today", "events today"), "calendar.list_events"));
+            }
             parts.push(self.background().await?);
         }
-        parts.extend(self.remembered(preferences, found));
+        parts.push(under("You remember", &remembered.concat()));
+        let ids = preferences.iter().chain(&found).map(|memory| &memory.id);
+        let marked: BTreeSet<_> = ids.filter(|id| !self.is_own("memory", id)).collect();
+        parts.push(left_out(marked.len(), ("memory", "memories"), "memory.search"));
         if self.has_files {
             parts.push(FILES.into());
         }
@@ -121,7 +145,9 @@ impl Facts<'_> {
             )));
         }
         parts.push(self.now());
-        Ok(PromptText::lines(parts.into_iter().filter(|part| !part.is_empty())))
+        let joined =
+            |parts: Vec<PromptText>| PromptText::lines(parts.into_iter().filter(|part| !part.is_empty()));
+        Ok([joined(lasting), joined(parts)])
     }
 
     /// The time, and how to set the clock of somebody whose time zone nobody has named.
@@ -140,58 +166,45 @@ impl Facts<'_> {
         !self.data.outside.contains(&(domain.to_owned(), key.to_owned()))
     }
 
-    fn tasks(&self) -> [PromptText; 2] {
-        let most = usize::try_from(TASKS).unwrap_or_default();
+    fn tasks(&self) -> Vec<String> {
+        let own = self.data.tasks.iter().filter(|task| task.outside.is_none());
+        own.take(usize::try_from(TASKS).unwrap_or_default()).map(task_line).collect()
+    }
+
+    fn open_tasks(&self, shown: &[String]) -> [PromptText; 2] {
         let all = &self.data.tasks;
-        let own: Vec<String> = all.iter().filter(|task| task.outside.is_none()).map(task_line).collect();
-        let shown = &own[..own.len().min(most)];
+        let own = all.iter().filter(|task| task.outside.is_none()).count();
         // Those with text from outside are another list.
-        let whose = if own.len() == all.len() { "" } else { " without text from outside" };
-        let heading = match (all.len() <= most, shown.len()) {
+        let whose = if own == all.len() { "" } else { " without text from outside" };
+        let is_whole = i64::try_from(all.len()).is_ok_and(|all| all <= TASKS) && shown.len() == own;
+        let heading = match (is_whole, shown.len()) {
             (true, 0) => format!("Open tasks{whose}: none"),
             (true, count) => format!("Open tasks{whose} (all {count}):"),
             (false, count) => format!("Open tasks (the first {count}; tasks.search has all):"),
         };
-        let unseen = if self.shows_marked { 0 } else { all.len() - own.len() };
+        let unseen = if self.shows_marked { 0 } else { all.len() - own };
         [
             PromptText::own(heading + &shown.concat()),
             left_out(unseen, ("open task", "open tasks"), "tasks.search"),
         ]
     }
 
-    fn agenda(&self, rows: &[ObjectRow], day: (i64, i64)) -> [PromptText; 2] {
+    /// Today's events, and how many more hold text from outside.
+    fn agenda(&self) -> (Vec<String>, usize) {
+        let Some((rows, day)) = &self.events else { return Default::default() };
         let (own, marked): (Vec<_>, Vec<_>) =
             rows.iter().partition(|event| self.is_own("calendar", &event.id));
-        let lines = |events: Vec<&ObjectRow>| {
+        let lines = |events: Vec<&ObjectRow>| -> Vec<String> {
             let texts: Vec<&str> = events.into_iter().map(|event| event.text.as_str()).collect();
-            builtin::agenda(&texts, day, self.ctx.turn.zone)
+            let lines = builtin::agenda(&texts, *day, self.ctx.turn.zone);
+            lines.iter().map(|line| format!("\n{line}")).collect()
         };
-        let (own, unseen) = (lines(own), lines(marked).len());
-        let count = own.len().min(EVENTS);
-        let heading = match own.len() {
-            0 => "Events today: none".to_owned(),
-            all if all == count => format!("Events today (all {all}):"),
-            all => format!("Events today (the first {count} of {all}; calendar.list_events has all):"),
-        };
-        let lines: String = own[..count].iter().map(|line| format!("\n{line}")).collect();
-        [
-            PromptText::own(heading + &lines),
-            left_out(unseen, ("event today", "events today"), "calendar.list_events"),
-        ]
+        (lines(own), lines(marked).len())
     }
 
-    fn scheduled(&self) -> PromptText {
+    fn schedules(&self) -> Vec<String> {
         let own = self.data.schedules.iter().filter(|row| self.is_own("schedule", &row.id));
-        let lines: Vec<String> =
-            own.map(|row| format!("\n- {} {} [{}]", line(&row.text), spoken(row), row.id)).collect();
-        let rest = match lines.len() {
-            0 => return PromptText::default(),
-            all if all > SCHEDULES => format!(" (the next {SCHEDULES} of {all}; schedule.list has all)"),
-            _ => String::new(),
-        };
-        let shown = &lines[..lines.len().min(SCHEDULES)];
-        let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
-        PromptText::own(format_args!("Scheduled{rest}:{}{calls}", shown.concat()))
+        own.map(|row| format!("\n- {} {} [{}]", one_line(&row.text, 100), spoken(row), row.id)).collect()
     }
 
     async fn background(&self) -> Result<PromptText, StoreError> {
@@ -200,10 +213,7 @@ impl Facts<'_> {
         for turn in self.open.iter().filter(|turn| turn.background != 0) {
             let rows = executions::of_turn(&self.ctx.store, &turn.id).await?;
             let skills: Vec<&str> = rows.iter().filter_map(|row| row.skill.as_deref()).collect();
-            let calls = match skills.len() {
-                1 => "1 call".to_owned(),
-                many => format!("{many} calls"),
-            };
+            let calls = format!("{} call{}", skills.len(), if skills.len() == 1 { "" } else { "s" });
             let last = skills.last().map(|skill| format!(", last {skill}")).unwrap_or_default();
             let waits = if turn.status == TurnStatus::Waiting { ", waits for the person" } else { "" };
             let task = match turn.text_taint.is_clean() {
@@ -218,26 +228,13 @@ impl Facts<'_> {
         Ok(under("In the background", &lines))
     }
 
-    fn remembered(&self, preferences: Vec<MemoryRow>, found: Vec<MemoryRow>) -> [PromptText; 3] {
-        let (mut seen, mut unseen) = (BTreeSet::new(), 0);
-        let mut lines = |memories: Vec<MemoryRow>| {
-            let mut lines = String::new();
-            for memory in memories {
-                let day = utc(memory.created_at).with_timezone(&self.ctx.turn.zone).format("%-d %b %Y");
-                let told = format!("\n- {} [{}] ({day})", line(&memory.text), memory.id);
-                let is_own = self.is_own("memory", &memory.id);
-                let fits = !is_own || lines.len() + told.len() <= REMEMBERED;
-                match (fits && seen.insert(memory.id), is_own) {
-                    (false, _) => {}
-                    (true, false) => unseen += 1,
-                    (true, true) => lines.push_str(&told),
-                }
-            }
-            lines
+    /// A line for each memory that nobody else has written some of.
+    fn memories(&self, rows: &[MemoryRow]) -> Vec<String> {
+        let told = |memory: &MemoryRow| {
+            let day = utc(memory.created_at).with_timezone(&self.ctx.turn.zone).format("%-d %b %Y");
+            format!("\n- {} [{}] ({day})", line(&memory.text), memory.id)
         };
-        let (always, found) = (lines(preferences), lines(found));
-        let marked = left_out(unseen, ("memory", "memories"), "memory.search");
-        [under("Always", &always), under("You remember", &found), marked]
+        rows.iter().filter(|memory| self.is_own("memory", &memory.id)).map(told).collect()
     }
 
     /// That nobody wrote the message, but a schedule. It may end silently only if its text is the person's.
@@ -251,6 +248,29 @@ impl Facts<'_> {
         };
         PromptText::system(format_args!("This turn: scheduled{schedule}. Nobody is waiting.{silence}"))
     }
+}
+
+/// Cuts lists until there is room for all, the shortest first: what it leaves of its share is the others'. Returns what is
+/// left in the end.
+fn fit<const N: usize>(mut lists: [&mut Vec<String>; N], mut room: usize) -> usize {
+    let size = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
+    lists.sort_by_key(|lines| size(lines));
+    for (done, lines) in lists.into_iter().enumerate() {
+        while size(lines) > room / (N - done) {
+            lines.pop();
+        }
+        room -= size(lines);
+    }
+    room
+}
+
+fn listed(what: &str, shown: &[String], all: usize, skill: &str) -> PromptText {
+    let heading = match shown.len() {
+        _ if all == 0 => format!("{what}: none"),
+        count if count == all => format!("{what} (all {all}):"),
+        count => format!("{what} (the first {count} of {all}; {skill} has all):"),
+    };
+    PromptText::own(heading + &shown.concat())
 }
 
 fn under(heading: &str, lines: &str) -> PromptText {
@@ -273,7 +293,7 @@ fn left_out(count: usize, (one, many): (&str, &str), skill: &str) -> PromptText 
 
 fn task_line(task: &OpenTask) -> String {
     let due = task.due.as_ref().map(|due| format!(" (due {due})")).unwrap_or_default();
-    format!("\n- [{}] {}{due}", task.id, line(&task.title))
+    format!("\n- [{}] {}{due}", task.id, one_line(&task.title, 100))
 }
 
 fn spoken(row: &ActiveSchedule) -> String {
