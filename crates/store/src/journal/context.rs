@@ -36,7 +36,7 @@ pub struct ActiveSchedule {
 pub struct ContextData {
     /// The person's open tasks, the most urgent first.
     pub tasks: Vec<OpenTask>,
-    /// The person's active schedules, the next one first.
+    /// The person's active schedules, the oldest first: an order that stays when one has run.
     pub schedules: Vec<ActiveSchedule>,
     /// Everything marked of the person's, by domain and id, and the files of the turn's messages: all of it is from outside.
     pub outside: HashSet<(String, String)>,
@@ -79,7 +79,7 @@ const SQL: &str = concat!(
     CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, \
     (SELECT x.sources FROM taints x WHERE x.domain = 'tasks' AND x.id = tasks.id) AS d, CAST(NULL AS TEXT) AS e FROM tasks \
     WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
-    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY next_at), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
+    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY created_at, id), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
     FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
     UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT) FROM taints WHERE person_id = $1 \
