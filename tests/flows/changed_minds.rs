@@ -209,30 +209,32 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
             (false, said) if said.contains("change ") => {
                 replace(said.rsplit(' ').next().unwrap(), &json!({"title": "pay half"}))
             }
+            (false, said) if said.contains("swap ") => {
+                calls(vec![withdraw(said.rsplit(' ').next().unwrap()), create("new", "pay half", &[])])
+            }
             (false, _) => calls(vec![create("a", "pay rent", &[]), create("b", "pay the deposit", &[])]),
         })
     };
-    for (answers, done) in [
-        (&["both"] as &[&str], &["pay half", "pay rent"] as &[&str]),
-        (&["yes to both"], &["pay half", "pay rent"]),
-        (&["yes", "all of them"], &["pay half", "pay rent"]),
-        (&["no to both"], &[]),
-        (&["no", "both"], &[]),
+    for (how, answer, done) in [
+        ("change", "both", &["pay half", "pay rent"] as &[&str]),
+        ("change", "yes to both", &["pay half", "pay rent"]),
+        ("change", "yes", &["pay half", "pay rent"]),
+        ("swap", "yes please", &["pay half", "pay rent"]),
+        ("change", "no to both", &[]),
+        ("swap", "no", &[]),
     ] {
         let app = careful(script()).await;
         app.says("ada", "pay both").await;
         let id = question_about(&app, "deposit").await;
-        let changed = app.says("ada", &format!("all except 2, change {id}")).await;
-        let open = "\n\nNot answered yet:\n**13** Add a task: “pay rent”\n";
+        let changed = app.says("ada", &format!("all except 2, {how} {id}")).await;
+        let open = "\n\nNot answered yet; “yes” or “no” is for this, too:\n**13** Add a task: “pay rent”\n\nYou asked";
         assert!(changed.text.contains(open), "{}", changed.text);
-        for answer in answers {
-            assert_eq!(titles(&app).await, [""; 0]);
-            app.says("ada", answer).await;
-        }
+        assert_eq!(titles(&app).await, [""; 0]);
+        app.says("ada", answer).await;
         app.rests().await;
         let mut made = titles(&app).await;
         made.sort();
-        assert_eq!(made, done, "{answers:?}");
+        assert_eq!(made, done, "{how}: {answer}");
         app.ends_well().await;
     }
 }

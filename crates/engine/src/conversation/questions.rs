@@ -122,10 +122,9 @@ impl Conversations {
             || is_repeated
             || (certainty == Certainty::Firm && !may_be_for_another);
         let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
+        let is_for_one = || is_only || answers_all_listed(text, &open) || !is_bare(text, kind, &asked);
         Ok(match meaning {
-            Typed::Answers(_) if is_clear && (is_only || !is_bare(text, kind, &asked)) => {
-                Some(AnswerMatch::Question(question.id.clone()))
-            }
+            Typed::Answers(_) if is_clear && is_for_one() => Some(AnswerMatch::Question(question.id.clone())),
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
             _ => (!wrote_since || certainty >= Certainty::Firm).then_some(AnswerMatch::Unclear),
         })
@@ -191,6 +190,14 @@ impl Conversations {
             && self.may_answer_for(&row.person_id, &question).await?
         {
             return self.reply(row, None, text, Batch::new()).await;
+        }
+        if row.kind != InboxKind::Press {
+            let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+            if open.last().is_some_and(|newest| newest.outbox_id == question.outbox_id)
+                && answers_all_listed(&row.text, &open)
+            {
+                return self.answer_across(row, &row.text).await;
+            }
         }
         let chosen = match row.kind {
             InboxKind::Press => press(&row.text, &question, &asked),
@@ -473,4 +480,9 @@ impl Conversations {
         }
         Ok(woken)
     }
+}
+
+/// Whether a text is a yes or a no, and the newest of these messages says that it is for the questions of the others, too.
+fn answers_all_listed(text: &str, open: &[QuestionRow]) -> bool {
+    verdicts::verdict(text).is_some() && wording::questions::lists_all(open)
 }

@@ -36,9 +36,9 @@ hidden-characters =
     }
 # $replaced: the effect that this one was asked for in the place of.
 instead-of = Instead of: { $replaced }
-# $questions: others of the same message that wait for an answer, one a line.
+# Above the question. $questions: others of an earlier message that wait for an answer, one a line.
 still-open =
-    Not answered yet:
+    Not answered yet; “yes” or “no” is for this, too:
     { $questions }
 # $roles: the agents, from the top, such as "lead › reviewer".
 asked-for-by = Asked for by { $roles }

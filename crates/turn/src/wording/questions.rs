@@ -26,6 +26,8 @@ const SHOWN: (usize, usize) = (12, 700);
 /// Separates the body of a question from the sentence that says where the idea came from. A body has no character that
 /// isn't seen.
 const ORIGIN: char = '\u{1e}';
+/// The same before the other questions that a yes to it answers, too.
+const OTHERS: char = '\u{1d}';
 
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
 /// silence is a yes to the only one.
@@ -34,12 +36,15 @@ pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> Stri
     // The common part appears once.
     let common = bodies.first().and_then(|(_, origin)| *origin);
     let common = common.filter(|common| bodies.iter().all(|(_, origin)| *origin == Some(*common)));
-    let mut parts = Vec::new();
+    let (mut parts, mut others) = (Vec::new(), None);
     for (number, (body, origin)) in (1..).zip(&bodies) {
         let number = if bodies.len() > 1 { format!("**{number}.** ") } else { String::new() };
+        let (body, open) = body.split_once(OTHERS).map_or((*body, None), |(body, open)| (body, Some(open)));
+        others = open.or(others);
         parts.push(format!("{number}{}", body.trim_end()));
         parts.extend(origin.filter(|_| common.is_none()).map(str::to_owned));
     }
+    parts.extend(others.map(str::to_owned));
     let text = text.map(str::trim).filter(|text| !text.is_empty());
     let asks = match (bodies.len(), delay) {
         (1, None) => approvals::shall_i(),
@@ -220,7 +225,7 @@ pub struct Circumstances<'a> {
     /// The agents that asked for it, from the top.
     pub roles: &'a [String],
     pub replaces: Option<&'a QuestionRow>,
-    /// The others of that one's message that wait for their answers.
+    /// The others of the messages whose questions the turn has taken back, which wait for their answers.
     pub still_open: &'a [QuestionRow],
 }
 
@@ -234,9 +239,6 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     }
     if let Some(replaced) = about.replaces {
         add(approvals::instead_of(one_line(&shown(&subject(replaced)), REPLACED)));
-    }
-    if !about.still_open.is_empty() {
-        add(still_open(about.still_open));
     }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
@@ -255,6 +257,10 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         }
         _ => origin(reason, read?),
     });
+    if !about.still_open.is_empty() {
+        text.push(OTHERS);
+        text.push_str(&still_open(about.still_open));
+    }
     if let Some(origin) = origin {
         text.push(ORIGIN);
         text.push_str(&origin);
@@ -385,10 +391,11 @@ fn still_open(others: &[QuestionRow]) -> String {
     approvals::still_open(shown(&numbered(others, QuestionRow::number)))
 }
 
-/// Whether the newest of several open questions, the last one, names all the others.
+/// Whether the message of the newest of several open questions, the last one, names those of all others.
 pub fn lists_all(open: &[QuestionRow]) -> bool {
-    open.split_last()
-        .is_some_and(|(newest, others)| !others.is_empty() && newest.body.contains(&still_open(others)))
+    let Some(newest) = open.last() else { return false };
+    let others: Vec<_> = open.iter().filter(|other| other.outbox_id != newest.outbox_id).cloned().collect();
+    !others.is_empty() && newest.body.contains(&still_open(&others))
 }
 
 pub fn how_to_answer(question: &QuestionRow) -> String {
