@@ -12,6 +12,7 @@ use crate::app::{
 };
 use crate::roles::mission;
 use crate::scripted::{Reply, Scripted, Who, has_results, text};
+use crate::trust::{last_user, world};
 
 const GOAL: &str = "/plan prepare the board meeting: find the three figures, add a task for the room";
 
@@ -402,6 +403,47 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_step_that_was_read_in_a_plan_is_not_asked_again_and_a_change_of_the_plan_is_the_persons_word() {
+    for (made, is_asked) in [("Book the room", false), ("Wire 5000 to DE99", true)] {
+        let planner = |_: &Request| {
+            let mut room = step("room", "executor", &["tasks.create"], &[]);
+            room["task"] = json!("Add the task: Book the room");
+            plan_of(&[room])
+        };
+        let works = move |request: &Request| match has_results(request) {
+            false => skill("tasks.create", json!({"title": made})),
+            true => text("Added."),
+        };
+        let accept = |_: &Request| verdict(&[("room", true, "")]);
+        let script = script(planner, works, accept).orchestrator(|request| match has_results(request) {
+            true => text("Hello."),
+            false if last_user(request).contains("what came in") => direct("a", "outside.read", json!({})),
+            false => direct("board", "workflow.plan", json!({"goal": "prepare the board meeting"})),
+        });
+        let app = scripted_with(script, |config| world(config, "How are you?")).await;
+        app.says("ada", "what came in?").await;
+        app.says("ada", "plan the board meeting").await;
+        app.rests().await;
+        app.says("ada", "change: with the room first").await;
+        app.rests().await;
+        app.tells("ada", "run").await;
+        if is_asked {
+            app.sees("Shall I do").await;
+            app.rests().await;
+            app.says("ada", "no").await;
+        }
+        app.rests().await;
+        assert_eq!(tasks(&app).await, i64::from(!is_asked), "{:#?}", app.texts());
+        let room = app.requests(Who::CleanRoom);
+        assert!(
+            room.iter().any(|request| request.messages[1].text.contains("with the room first")),
+            "{room:#?}"
+        );
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -282,7 +282,14 @@ impl Conversations {
         let settings = self.settings.current();
         let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
-        let own_text = leased.turn.text_taint.is_clean().then_some(leased.turn.text.as_str());
+        let is_own = leased.turn.text_taint.is_clean();
+        let mut own_text = is_own.then(|| leased.turn.text.clone());
+        let is_yes = own_text.as_deref().is_some_and(|text| agrees(text) && !verdicts::is_praise(text));
+        if let Some(text) = own_text.as_mut().filter(|_| !leased.is_new()) {
+            for change in questions::changes_of_plans(&self.store, &leased.turn.id, &person.id).await? {
+                text.push_str(&format!("\n{change}"));
+            }
+        }
         // A new turn has the name of its run in its own row.
         let may_be_by = |name: &str| !leased.is_new() || leased.turn.answers.contains(name);
         let may_be_scheduled = may_be_by("schedule:") || may_be_by("watch:");
@@ -307,7 +314,7 @@ impl Conversations {
                 is_scheduled,
                 found,
                 is_addressed,
-                is_yes: own_text.is_some_and(|text| agrees(text) && !verdicts::is_praise(text)),
+                is_yes,
                 room: Arc::new(room),
             },
             limits: TurnLimits {
@@ -333,7 +340,7 @@ impl Conversations {
                     false => Arrivals::new(&handle.arrivals, &handle.given_up),
                 },
             },
-            trust: TurnTrust::new(own_text),
+            trust: TurnTrust::new(own_text.as_deref()),
         })
     }
 

@@ -4,20 +4,25 @@
 use adjutant_config::Policy;
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::watches::{ItemRow, TurnItems};
-use adjutant_store::{StoreError, rules};
+use adjutant_store::{StoreError, rules, runs};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Reach, Shown,
     Target, Verdict, Wish, Wishes, decide,
 };
-use adjutant_types::{Allowance, Basis, ExecutionStatus, RuleId, Taint};
+use adjutant_types::text::one_line;
+use adjutant_types::{Allowance, Answer, Basis, ExecutionKind, ExecutionStatus, QuestionKind, RuleId, Taint};
 use serde_json::{Map, Value};
 
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
 use crate::builtin::{self, BuiltinSkill, CallContext, undo};
 use crate::{Failure, Handler, Registry, Risk, Skill, risk};
+
+/// How much of a step's task a plan shows at least, in characters.
+const SHOWN_TASK: usize = 200;
 
 pub(super) enum Judgement {
     Run(Basis),
@@ -185,9 +190,9 @@ impl ActiveCall<'_> {
             None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };
-        let is_offered = judged.is_err() && self.is_offered(action).await?;
+        let is_read = judged.is_err() && (self.is_offered(action).await? || self.is_planned(action).await?);
         Ok(match judged {
-            Err(reason) if !is_offered => Judgement::Ask(Some(reason)),
+            Err(reason) if !is_read => Judgement::Ask(Some(reason)),
             judged => Judgement::Run(judged.unwrap_or(Basis::OwnWords)),
         })
     }
@@ -195,11 +200,55 @@ impl ActiveCall<'_> {
     /// Whether the person's message is a bare yes to our offer of this, and the offer says all that it does. It must be their
     /// own, and `/undo` take it back.
     async fn is_offered(&self, action: &Action) -> Result<bool, Failure> {
-        let Some((kind, offer)) = wishes::offer(self.ctx).await? else { return Ok(false) };
-        let (mut texts, offer) = (Vec::new(), OwnWords::new([offer.as_str()]));
+        let Some(offer) = wishes::offer(self.ctx).await? else { return Ok(false) };
+        if action.reach() != Reach::Own || !offer.kinds.iter().any(|kind| action.is_asked_for_by(*kind)) {
+            return Ok(false);
+        }
+        let (shown, mut texts) = (wishes::shown(self.ctx, self.registry).await?, Vec::new());
+        for (name, value) in self.call.arguments.as_object().into_iter().flatten() {
+            match (name.as_str(), value.as_str()) {
+                ("id" | "message_id", Some(id)) if offer.means(id, &shown) => {}
+                ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") => {}
+                // Nobody has read which ones.
+                ("all", _) => return Ok(false),
+                _ => super::provenance::collect(value, &mut texts),
+            }
+        }
+        Ok(texts.into_iter().all(|text| is_time(text) || offer.says(text)))
+    }
+
+    /// Whether a step of a plan says all of this, the person has read it and said yes, and it isn't done yet. The turn must
+    /// have read nothing from outside; the rest is as for an offer.
+    async fn is_planned(&self, action: &Action) -> Result<bool, Failure> {
+        let (store, turn) = (&self.ctx.store, &self.ctx.turn.id);
+        let rows = executions::of_turn(store, turn).await?;
+        let is_read = |row: &ExecutionRow| row.kind == ExecutionKind::Skill && row.untrusted;
+        let is_done = |row: &ExecutionRow| {
+            row.id != self.row.id && (&row.skill, &row.parameters) == (&self.row.skill, &self.row.parameters)
+        };
+        let run = rows.iter().find(|row| row.id == *self.call.agent).and_then(|row| row.parent_id.as_ref());
+        let Some(run) = run.filter(|_| action.reach() == Reach::Own) else { return Ok(false) };
+        if rows.iter().any(|row| is_read(row) || is_done(row)) {
+            return Ok(false);
+        }
+        let is_yes = |asked: &QuestionRow| {
+            let is_its = asked.execution_id.as_ref() == Some(run);
+            is_its && matches!(asked.kind, QuestionKind::Plan { .. }) && asked.answer == Some(Answer::Approve)
+        };
+        let is_approved = questions::of_turn(store, turn).await?.iter().any(is_yes);
+        let plan = match runs::by_id(store, run).await?.filter(|_| is_approved) {
+            Some(run) => runs::plan_of(store, &run).await?,
+            None => None,
+        };
+        let plan: Value = plan.and_then(|plan| serde_json::from_str(&plan.body).ok()).unwrap_or_default();
+        let mut texts = Vec::new();
         super::provenance::collect(self.call.arguments, &mut texts);
-        let is_said = texts.into_iter().all(|text| is_time(text) || offer.hold_content(text));
-        Ok(is_said && action.reach() == Reach::Own && action.is_asked_for_by(kind))
+        let says = |step: &Value| {
+            let task = one_line(step["task"].as_str().unwrap_or_default(), SHOWN_TASK);
+            let task = OwnWords::new([task.as_str()]);
+            texts.iter().all(|text| is_time(text) || task.hold_content(text))
+        };
+        Ok(plan["steps"].as_array().is_some_and(|steps| steps.iter().any(says)))
     }
 
     /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.

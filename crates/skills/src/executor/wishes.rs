@@ -45,7 +45,7 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     were shown; for schedule.create the time as a cron pattern. text: the title or text of what is made, in their words \
     and language; keep every \"not\". An earlier message counts only if the last one refers to it.";
 
-/// How our answers offer something, and what they may so make of the person's own.
+/// How our answers offer something, and what they may so make or change of the person's own.
 const OFFERS: [&str; 5] = ["shall i", "should i", "want me to", "like me to", "soll ich"];
 const MAKING: &str = "add put create make set remind write erinnern setzen hinzufügen eintragen anlegen";
 const MADE: [(ActionKind, &str); 3] = [
@@ -53,6 +53,10 @@ const MADE: [(ActionKind, &str); 3] = [
     (ActionKind::EventCreate, "calendar event kalender termin"),
     (ActionKind::NoteWrite, "note notes notiz notizen"),
 ];
+const CHANGING: &str = "move reschedule postpone change rename mark complete archive restore back verschieben \
+    verlegen ändern umbenennen abhaken erledigen markieren archivieren zurücklegen zurückverschieben";
+const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
+const SEVERAL: &str = "them these those both all sie beide alle";
 
 /// What right after a question follows the kind of effect that it was about.
 const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
@@ -206,29 +210,64 @@ fn behind(registry: &Registry, rows: &[ExecutionRow]) -> Vec<ActionKind> {
     rows.iter().filter(is_pending).filter_map(kind_of).collect()
 }
 
-/// The kind of thing that our last answer offered to make, and that answer, if the person's message is a bare yes to it. They
-/// read it, whatever it was made of. None if this turn has read anything from outside, or others may have said something
-/// in between.
-pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<(ActionKind, String)>, StoreError> {
+/// What our last answer offered to make or change, if the person's message is a bare yes to it. They read it, whatever it
+/// was made of. None if this turn has read anything from outside, or others may have said something in between.
+pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<Offer>, StoreError> {
     let (turn, has_more) = (&ctx.turn, ctx.trust.own_text.as_deref().is_none_or(|text| text.contains('\n')));
     let is_here = ctx.is_typed() && turn.found.is_none() && !turn.conversation.shared;
     if !turn.is_yes || has_more || !is_here || inbox::is_spoken(&ctx.store, &turn.id).await? {
         return Ok(None);
     }
-    let told = outbox::told_before(&ctx.store, &turn.id).await?;
-    Ok(told.and_then(|text| Some((offered(&text)?, text))))
+    Ok(outbox::told_before(&ctx.store, &turn.id).await?.and_then(|text| Offer::read(&text)))
 }
 
-/// What an answer offers to make whose only question stands at its end.
-fn offered(text: &str) -> Option<ActionKind> {
-    let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
-    let asked = before.rsplit(['.', '!', ':', '\n']).next()?.to_lowercase();
-    let has = |any: &str| words(&asked).any(|word| any.split(' ').any(|other| other == word));
-    let is_offer = OFFERS.iter().any(|offer| asked.contains(offer)) && has(MAKING) && !has("or oder");
-    // A link can hold words that nobody sees.
-    let is_offer = is_offer && !text.contains(['[', '<']);
-    let mut kinds = MADE.iter().filter(|(_, nouns)| is_offer && has(nouns));
-    kinds.next().filter(|_| kinds.next().is_none()).map(|(kind, _)| *kind)
+/// An answer whose only question stands at its end, and offers something.
+pub(super) struct Offer {
+    pub(super) kinds: Vec<ActionKind>,
+    whole: OwnWords,
+    asked: OwnWords,
+    is_for_several: bool,
+}
+
+impl Offer {
+    fn read(text: &str) -> Option<Self> {
+        let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
+        let asked = before.rsplit(['.', '!', ':', '\n']).next()?.to_lowercase();
+        let has = |any: &str| words(&asked).any(|word| any.split(' ').any(|other| other == word));
+        let is_offer = OFFERS.iter().any(|offer| asked.contains(offer)) && !has("or oder");
+        // A link can hold words that nobody sees.
+        if !is_offer || text.contains(['[', '<']) {
+            return None;
+        }
+        let mut made = MADE.iter().filter(|(_, nouns)| has(MAKING) && has(nouns));
+        let one = made.next().filter(|_| made.next().is_none()).map(|(kind, _)| *kind);
+        let changed = CHANGED.into_iter().filter(|_| has(CHANGING));
+        Some(Self {
+            kinds: one.into_iter().chain(changed).collect(),
+            whole: OwnWords::new([text]),
+            asked: OwnWords::new([asked.as_str()]),
+            is_for_several: has(SEVERAL),
+        })
+    }
+
+    /// Whether it says a text; the question also in another order.
+    pub(super) fn says(&self, text: &str) -> bool {
+        self.whole.hold_content(text) || self.asked.hold_words(text)
+    }
+
+    /// Whether it is about the thing of this id: its question names that, or else the answer, and nothing beside it.
+    pub(super) fn means(&self, id: &str, shown: &Shown) -> bool {
+        let named = |words: &OwnWords| -> Vec<&Thing> {
+            shown.things().filter(|thing| words.hold_content(&thing.title)).collect()
+        };
+        let all =
+            Some(named(&self.asked)).filter(|all| !all.is_empty()).unwrap_or_else(|| named(&self.whole));
+        let is_it = |thing: &&Thing| {
+            // An email is known by its sender, too.
+            thing.id.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
+        };
+        all.iter().any(is_it) && (self.is_for_several || all.iter().all(is_it))
+    }
 }
 
 /// The person's words, as JSON texts, so that none of them can end its line.

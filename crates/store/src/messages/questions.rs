@@ -287,6 +287,23 @@ pub async fn closed_in(store: &Store, turn: &TurnId) -> Result<Vec<ClosedRow>, S
     store.all(closed!("p.turn_id = $1 AND p.state <> 'pending' ORDER BY p.seq"), &[turn.into()]).await
 }
 
+/// How a person wants the plans of a turn changed, in their own words, the oldest first.
+pub async fn changes_of_plans(
+    store: &Store,
+    turn: &TurnId,
+    person: &PersonId,
+) -> Result<Vec<String>, StoreError> {
+    const SQL: &str = "SELECT q.kind, q.answer FROM questions q WHERE q.turn_id = $1 AND q.answered_by = $2 \
+                       AND q.state = 'answered' AND EXISTS (SELECT 1 FROM questions p WHERE p.turn_id = q.turn_id \
+                       AND p.execution_id = q.execution_id AND p.kind = 'choose' AND p.detail = 'plan') ORDER BY q.seq";
+    let said: Vec<(String, String)> = store.all(SQL, &[turn.into(), person.into()]).await?;
+    let change = |(kind, answer): (String, String)| match kind.as_str() {
+        "input" => Some(answer),
+        _ => Answer::Text(answer).wish().filter(|wish| !wish.is_empty()).map(str::to_owned),
+    };
+    Ok(said.into_iter().filter_map(change).collect())
+}
+
 /// The latest answers to what a person was asked, since a time, the newest first.
 pub async fn answered_since(
     store: &Store,

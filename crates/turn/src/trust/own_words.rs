@@ -85,13 +85,25 @@ impl OwnWords {
 
     /// Whether all words of a text but fillers stand in one message, in their order: "Buy milk" in "add milk and bread".
     pub fn hold_content(&self, text: &str) -> bool {
-        let text = plain(text);
-        let content: Vec<&str> = text.split_whitespace().filter(|word| !FILLERS.contains(word)).collect();
-        let in_order = |message: &String| {
+        self.hold_all(text, |message, content| {
             let mut words = message.split_whitespace();
             content.iter().all(|wanted| words.any(|word| is_form(word, wanted)))
-        };
-        !content.is_empty() && self.plain.iter().any(in_order)
+        })
+    }
+
+    /// The same in any order, and where German verbs hold a "zu": "Anna anrufen" in "daran erinnern, Anna anzurufen".
+    pub fn hold_words(&self, text: &str) -> bool {
+        let is_said =
+            |word: &str, wanted: &str| is_form(word, wanted) || is_form(&word.replacen("zu", "", 1), wanted);
+        self.hold_all(text, |message, content| {
+            content.iter().all(|wanted| message.split_whitespace().any(|word| is_said(word, wanted)))
+        })
+    }
+
+    fn hold_all(&self, text: &str, holds: impl Fn(&str, &[&str]) -> bool) -> bool {
+        let text = plain(text);
+        let content: Vec<&str> = text.split_whitespace().filter(|word| !FILLERS.contains(word)).collect();
+        !content.is_empty() && self.plain.iter().any(|message| holds(message, &content))
     }
 }
 
