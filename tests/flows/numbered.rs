@@ -280,7 +280,24 @@ async fn a_no_with_a_question_declines_and_the_question_is_answered() {
     let answer = app.says("ada", "no!! what is that").await;
     assert_eq!(answer.text, "It's a list.");
     assert_eq!((titles(&app).await, app.requests(Who::Orchestrator).len()), (Vec::new(), 2));
+    app.says("ada", "both").await;
+    app.says("ada", "no to all. who is this mallory").await;
+    let told = app.requests(Who::Orchestrator).pop().unwrap();
+    assert!(results(&told).concat().contains("They wrote: “no to all. who is this mallory”"));
+    assert!(titles(&app).await.is_empty());
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn one_of_two_is_chosen_alone_or_left_out_by_its_name() {
+    for (answer, done) in [("only the first one", "card for Carol"), ("except carol", "card for Bob")] {
+        let app = careful().await;
+        app.says("ada", "cards").await;
+        app.says("ada", answer).await;
+        app.rests().await;
+        assert_eq!(titles(&app).await, [done], "{answer}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -143,7 +143,12 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         let by_list = || asked.iter().position(|row| usize::try_from(row.number()) == Ok(number));
         number.checked_sub(1).filter(|index| *index < asked.len()).or_else(by_list)
     };
-    let text = verdicts::before_change(text).unwrap_or(text);
+    let preview = |index: &usize| match &asked[*index].kind {
+        QuestionKind::Approval { preview, .. } => Some((index + 1, preview.as_str())),
+        _ => None,
+    };
+    let named = verdicts::by_number(text, &open.iter().filter_map(preview).collect::<Vec<_>>());
+    let text = named.as_deref().or(verdicts::before_change(text)).unwrap_or(text);
     Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,
         Verdicts::Of(by_index) => {

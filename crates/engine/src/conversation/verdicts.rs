@@ -7,142 +7,17 @@
 //!   question a yes to it; and a question a no.
 //! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
 
+mod phrases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_turn::trust::is_misspelt;
 use adjutant_types::text::words;
 
+use phrases::{ASKING, CHANGING, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, Token, WISHES};
+
 /// The longest text that is read, in characters, and the longest reason behind it.
 const MAX_CHARS: usize = 80;
-
-/// What a word or a phrase contributes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Token {
-    /// "yes", "no".
-    Lead(bool),
-    /// A yes that may just as well be for what was said last: "ok".
-    Mild,
-    /// The same, and it may be for any text that was read last: "perfect".
-    Praise,
-    /// "do it", "cancel".
-    Act(bool),
-    /// "do 2". Alone it is Thursday, in German.
-    Do,
-    All,
-    Both,
-    /// A no to all.
-    Nothing,
-    /// A no to the only thing, to none of several.
-    NotThat,
-    Except,
-    /// What comes before it is left out, as in Japanese.
-    Excepted,
-    Rest,
-    /// A number as it was shown; [`LAST`] for the last.
-    Number(usize),
-    /// Carries nothing: "please", "to", "and".
-    Link,
-    /// The same, but alone with a yes or a no it leaves open to what: "yes to".
-    To,
-}
-
-const LAST: usize = usize::MAX;
-
-#[rustfmt::skip]
-const PHRASES: &[(Token, &[&str])] = &[
-    (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden",
-        "はい", "ええ", "オッケー",
-    ]),
-    (Token::Mild, &[
-        "ok", "okay", "okey", "k", "go", "sure", "sure thing", "👍", "👌", "klar", "klar doch", "うん", "了解",
-    ]),
-    (Token::Praise, &[
-        "of course", "sounds good", "sounds great", "looks good", "looks good to me", "looks great", "lgtm",
-        "that's fine", "thats fine", "that is fine", "that's ok", "thats ok", "that works", "works for me",
-        "fine by me", "absolutely", "is fine", "are fine", "is good", "are good", "fine", "great", "good", "cool",
-        "super", "perfect", "right", "that's right", "thats right", "correct", "exactly", "alright", "all right",
-        "passt", "passt so", "genau",
-    ]),
-    (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
-    (Token::Act(true), &[
-        "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that",
-        "do so", "send", "send it", "send it off", "send it over", "send them", "send them off", "send that",
-        "run", "run it", "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt",
-        "genehmigen", "senden", "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie",
-        "お願いします", "お願い", "承認", "承認します", "送って", "送ってください", "送信して", "やって",
-        "やってください", "進めて", "進めてください",
-    ]),
-    (Token::Do, &["do"]),
-    (Token::Act(false), &[
-        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it",
-        "dont send it", "don't", "don't do it", "don't do that", "don't send it", "don't send them",
-        "don't send", "do not", "do not do it", "do not send it", "never mind", "nevermind", "leave it",
-        "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es", "lass das",
-        "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで", "しないでください",
-        "だめ", "ダメ", "却下", "キャンセル", "中止",
-    ]),
-    (Token::All, &[
-        "all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて",
-    ]),
-    (Token::Both, &["both", "beide", "beiden", "beides", "両方", "どちらも"]),
-    (Token::Nothing, &[
-        "none", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
-    ]),
-    (Token::NotThat, &["not that one", "not this one"]),
-    (Token::Except, &[
-        "except", "except for", "but", "but not", "without", "apart from", "außer", "ausser", "bis auf", "ohne",
-        "aber nicht",
-    ]),
-    (Token::Excepted, &["以外"]),
-    (Token::Rest, &["the rest", "the others", "rest", "den rest", "dem rest", "der rest", "残り", "他"]),
-    (Token::Number(1), &["first", "erste", "ersten", "erstes", "一番目", "一つ目", "最初"]),
-    (Token::Number(2), &["second", "zweite", "zweiten", "zweites", "二番目", "二つ目"]),
-    (Token::Number(3), &["third", "dritte", "dritten", "drittes", "三番目", "三つ目"]),
-    (Token::Number(4), &["fourth", "vierte", "vierten", "viertes", "四番目", "四つ目"]),
-    (Token::Number(5), &["fifth", "fünfte", "fünften", "fünftes", "五番目", "五つ目"]),
-    (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
-    (Token::To, &["to", "and", "zu", "und", "と"]),
-    (Token::Link, &[
-        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them",
-        "number", "one", "ones", "bitte", "danke", "das", "die", "der", "dem", "den", "nummer", "nr",
-        "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に", "の", "で", "です", "番",
-        "番目", "つ目",
-    ]),
-];
-
-const REASONS: [&str; 7] = ["i", "i've", "because", "since", "already", "weil", "ich"];
-
-/// Words of conditions, of wishes and for something more: what holds one is more than a reason.
-#[rustfmt::skip]
-const WISHES: &[&str] = &[
-    "if", "unless", "until", "when", "then", "instead", "want", "need", "would", "should", "must", "will",
-    "prefer", "change", "aber", "wenn", "falls", "sondern", "statt", "stattdessen", "dann", "möchte", "brauche",
-    "soll", "muss", "too", "also", "either", "neither", "well", "and", "auch", "und", "two", "three", "four",
-    "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "eins", "zwei", "drei", "vier", "fünf",
-    "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
-];
-
-/// Words that narrow a yes or turn it around.
-#[rustfmt::skip]
-const LIMITS: &[&str] = &[
-    "not", "never", "no", "none", "nor", "cannot", "only", "just", "one", "ones", "other", "others", "another",
-    "first", "later", "today", "tomorrow", "tonight", "before", "after", "again", "nicht", "nie", "kein", "keine",
-    "nur", "andere", "anderen", "erst", "später", "heute", "morgen", "vorher", "nochmal",
-];
-/// Pronouns for whom and what a question is about, and verbs for an email.
-#[rustfmt::skip]
-const PRONOUNS: &[&str] = &["it", "that", "this", "them", "him", "her", "es", "sie", "ihn", "ihm", "ihr", "ihnen"];
-const MAILING: &[&str] = &["ask", "tell", "write", "answer", "mail", "frag", "sag", "schreib", "antworte"];
-/// How a wish for a change of one thing begins, beside [`MAILING`], and of which.
-const CHANGING: &[&str] = &["make", "change", "move", "call", "set", "put", "mach", "nenn", "verschieb"];
-const ONE: &[&str] = &["it", "that", "this", "him", "her", "es", "ihn", "ihm"];
-/// How questions begin.
-#[rustfmt::skip]
-const ASKING: &[&str] = &[
-    "what", "whats", "why", "who", "whose", "where", "how", "which", "was", "warum", "wieso", "wer", "wo", "woher",
-    "wie", "welche", "welcher", "welches",
-];
 
 /// One yes or no of a text, and to what.
 #[derive(Debug, Default)]
@@ -158,6 +33,7 @@ struct Clause {
     is_both: bool,
     is_rest: bool,
     is_that: bool,
+    is_only: bool,
     has_to: bool,
     has_do: bool,
     numbers: BTreeSet<usize>,
@@ -194,7 +70,8 @@ impl Clause {
                 Some(except) => _ = except.insert(number),
                 None => _ = self.numbers.insert(number),
             },
-            Token::Except if self.except.is_none() && self.numbers.is_empty() => {
+            Token::Only if self.except.is_none() => self.is_only = true,
+            Token::Except if self.except.is_none() && self.numbers.is_empty() && !self.is_only => {
                 self.except = Some(BTreeSet::new());
             }
             Token::Excepted if self.except.is_none() && !self.is_all => {
@@ -215,7 +92,8 @@ impl Clause {
         let ways = [is_all, self.is_both, self.is_rest, self.is_that, !self.numbers.is_empty()];
         let is_left_out = self.except.as_ref().is_none_or(|except| !except.is_empty());
         let is_done = !self.has_do || self.has_selection();
-        is_left_out && is_done && ways.into_iter().filter(|way| *way).count() <= 1
+        let is_named = !self.is_only || (!self.numbers.is_empty() && self.verdict != Some(false));
+        is_left_out && is_done && is_named && ways.into_iter().filter(|way| *way).count() <= 1
     }
 }
 
@@ -437,16 +315,16 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     let head = head(asked);
     let (text, asked) = (text.to_lowercase(), asked.lines().next().unwrap_or_default().to_lowercase());
     let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace() || ",.!-".contains(char);
-    // One of several recipients may be meant, or what it was before.
-    let is_ambiguous = head.matches('@').count() > 1 || head.contains('→');
-    if is_ambiguous || text.chars().count() > MAX_CHARS || !text.chars().all(is_plain) {
+    // One of several recipients may be meant.
+    if head.matches('@').count() > 1 || text.chars().count() > MAX_CHARS || !text.chars().all(is_plain) {
         return false;
     }
     let is_mail = words(&asked).any(|word| word == "email");
-    let is_named = |word: &str| {
-        PRONOUNS.contains(&word)
-            || (is_mail && MAILING.contains(&word))
-            || words(&asked).any(|other| other == word)
+    let is_named = |word: &str| match head.contains('→') {
+        _ if PRONOUNS.contains(&word) => true,
+        // A word of it may mean what it was before.
+        true => CHANGING.contains(&word),
+        false => (is_mail && MAILING.contains(&word)) || words(&asked).any(|other| other == word),
     };
     let fits = |word: &str| match token_of(word) {
         _ if WISHES.contains(&word) || LIMITS.contains(&word) => false,
@@ -460,18 +338,32 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     is_yes && rest.clone().any(|word| token_of(word).is_none()) && rest.all(fits)
 }
 
-/// Whether a text is a no, and then a question, whatever follows: "no!! what is that? I just want the list". A wish for
-/// something else is neither.
+/// Whether a text is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want the
+/// list". A wish for something else is neither.
 pub(super) fn declines(text: &str) -> bool {
     let text = text.split_inclusive('?').next().unwrap_or_default().to_lowercase();
-    let mut rest = words(&text);
-    let is_no = rest.next().and_then(token_of) == Some(Token::Lead(false));
-    let is_asking = rest.next().is_some_and(|word| ASKING.contains(&word));
-    is_no
-        && is_asking
+    let asks = |at: usize| words(&text[at..]).next().is_some_and(|word| ASKING.contains(&word));
+    let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(char::is_alphabetic));
+    let Some((at, _)) = starts.find(|(at, _)| asks(*at)) else { return false };
+    let (no, mut rest) = (&text[..at], words(&text[at..]).skip(1));
+    words(no).next().and_then(token_of) == Some(Token::Lead(false))
+        && verdict_on_all(no) == Some(false)
         && text.chars().count() <= 2 * MAX_CHARS
         && rest.clone().next() != Some("about")
         && rest.all(|word| !WISHES.contains(&word))
+}
+
+/// "All except 2" for "all except Bob", where exactly one of the open things, each with its number, names him.
+pub(super) fn by_number(text: &str, open: &[(usize, &str)]) -> Option<String> {
+    let (before, name) = text.trim().trim_end_matches(['.', '!']).rsplit_once(' ')?;
+    let name = name.to_lowercase();
+    let is_name = token_of(&name).is_none() && name.chars().all(char::is_alphabetic);
+    let names = |asked: &str| words(&head(asked).to_lowercase()).any(|word| word == name);
+    let mut naming = open.iter().filter(|(_, asked)| is_name && names(asked));
+    let (number, _) = naming.next().filter(|_| naming.next().is_none())?;
+    let text = format!("{before} {number}");
+    let is_left_out = |clause: &Clause| clause.except == Some(BTreeSet::from([*number]));
+    clauses(&text)?.iter().all(is_left_out).then_some(text)
 }
 
 /// What comes before the wish for a change of the one thing that is left out: "all except 2" of "all except 2, tell him
@@ -492,7 +384,9 @@ pub(super) fn before_change(text: &str) -> Option<&str> {
 fn changes_one(text: &str) -> bool {
     let text = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     let mut rest = words(text.strip_prefix("but ").unwrap_or(&text));
-    let is_more = |word: &str| word != "instead" && (WISHES.contains(&word) || LIMITS.contains(&word));
+    let is_more = |word: &str| {
+        !matches!(word, "instead" | "stattdessen") && (WISHES.contains(&word) || LIMITS.contains(&word))
+    };
     let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace();
     rest.next().is_some_and(|word| CHANGING.contains(&word) || MAILING.contains(&word))
         && rest.next().is_some_and(|word| ONE.contains(&word))
@@ -546,7 +440,7 @@ fn by_index(
     let mut found = BTreeMap::new();
     let (mut rest, mut spared) = (None, BTreeSet::new());
     for clause in clauses {
-        if clauses.len() > 1 && !clause.has_selection() {
+        if clauses.len() > 1 && (clause.is_only || !clause.has_selection()) {
             return None;
         }
         // "1 and 3" is a yes.
@@ -566,7 +460,8 @@ fn by_index(
             }
             () => find_all(&clause.numbers)?.into_iter().collect(),
         };
-        let left_out = except.into_iter().filter(|_| yes).map(|index| (index, false));
+        let others = open.iter().filter(|index| clause.is_only && !chosen.contains(index));
+        let left_out = except.iter().filter(|_| yes).chain(others).map(|index| (*index, false));
         let is_agreed =
             chosen.iter().map(|index| (*index, yes)).chain(left_out).all(|(at, yes)| add(at, yes));
         if !is_agreed {

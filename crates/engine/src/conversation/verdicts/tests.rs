@@ -81,6 +81,9 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("yes to the 1st, no to the 3rd", "1", "3"),
     ("1 yes 2 no", "1", "2"),
     ("approve 1, reject the rest", "1", "23"),
+    ("only the first one", "1", "23"),
+    ("yes, but only 2 please", "2", "13"),
+    ("nur 1 und 3", "13", "2"),
     ("no to all", "", "123"),
     ("no to all but 2", "", "13"),
     ("none of them", "", "123"),
@@ -134,6 +137,11 @@ fn what_says_more_or_less_is_no_answer() {
         "ok stop",
         "don't stop",
         "yes to",
+        "yes, only",
+        "no, only 2",
+        "all but only 2",
+        "yes, but please only 1",
+        "only 1, no to 2",
         "no and",
         "all except",
         "yes to all except 5, I paid that one",
@@ -224,13 +232,21 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
     ] {
         assert!(!agrees_on("yes, bob", more), "perhaps to him alone: {more}");
     }
-    assert!(!agrees_on("yes, friday", "Change the event “Demo”, Friday 9:00 → Monday 9:00"));
+    let change = "Change the event “Demo”, Friday 9:00 → Monday 9:00";
+    for text in ["yes move it", "Yes, please make it", "ja, verschieb es"] {
+        assert!(agrees_on(text, change), "{text}");
+    }
+    for text in ["yes, friday", "yes move it to friday", "yes, the event"] {
+        assert!(!agrees_on(text, change), "{text}");
+    }
     for text in [
         "no!! what is that",
         "no!! what is that? i just want the numbers",
         "No. Why?",
         "nein, was ist das",
         "nope who is mallory",
+        "no to all. who is this mallory",
+        "nein danke, wer ist das?",
     ] {
         assert!(declines(text), "{text}");
     }
@@ -241,6 +257,9 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         "no, what about friday",
         "no, which one do i want?",
         "no, how would you",
+        "no to 2. who is that",
+        "not what i said",
+        "never mind who comes",
         "no problem",
     ] {
         assert!(!declines(text), "{text}");
@@ -254,6 +273,7 @@ fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
         ("Yes to all but the second – make it Friday!", "Yes to all but the second"),
         ("all except 2 but change it to Monday", "all except 2"),
         ("alle außer 2, schreib ihm Mittwoch", "alle außer 2"),
+        ("alle außer 2, schreib ihm stattdessen Mittwoch", "alle außer 2"),
     ] {
         assert_eq!(before_change(text), Some(verdict), "{text}");
         assert_eq!((of(3, verdict), of(3, text)), (Some((vec![1, 3], vec![2])), None), "{text}");
@@ -281,6 +301,29 @@ fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
     ] {
         assert_eq!(before_change(text), None, "{text}");
     }
+}
+
+#[test]
+fn what_is_left_out_may_be_named() {
+    let open =
+        [(1, "Send this email to Bob <bob@x.test>: “Hi”\n```\nAsk Ann\n```"), (3, "Add a task: “call Ann”")];
+    let of = |text: &str| by_number(text, &open);
+    assert_eq!(of("yes to all except Bob").as_deref(), Some("yes to all except 1"));
+    assert_eq!(of("Except ann!").as_deref(), Some("Except 3"));
+    assert_eq!(of("alle außer Bob").as_deref(), Some("alle außer 1"));
+    for text in [
+        "all except Eve",
+        "all except ask",
+        "all, Bob",
+        "no, bob",
+        "except bob later",
+        "yes but tell Bob",
+        "Bob",
+    ] {
+        assert_eq!(of(text), None, "{text}");
+    }
+    let both = [open[0], (2, "Tell Bob <bob@y.test>")];
+    assert_eq!(by_number("all except bob", &both), None, "that may be either");
 }
 
 fn words() -> Vec<&'static str> {
