@@ -520,6 +520,37 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
 }
 
 #[tokio::test]
+async fn of_two_contacts_with_the_same_name_it_is_told_which() {
+    let mail = |request: &adjutant_models::Request| match (has_results(request), user_text(request)) {
+        (true, _) => text("done"),
+        (false, "add Stone") => {
+            direct("c", "contacts.create", json!({"name": "Bob Stone", "emails": ["bob.stone@acme.test"]}))
+        }
+        _ => direct(
+            "m",
+            "email.send",
+            json!({"to": ["bob.stone@acme.test"], "subject": "Lunch", "body": "Noon?"}),
+        ),
+    };
+    let app = scripted_with(Scripted::new().orchestrator(mail), with_mailbox).await;
+    app.says("ada", "add Stone").await;
+    let card = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:twin@adjutant\r\nFN:Bob Stone\r\nN:Stone;Bob;;;\r\n\
+                EMAIL:bob@other.test\r\nEND:VCARD\r\n";
+    let mut batch = adjutant_store::Batch::new();
+    batch.run(
+        "INSERT INTO objects (person_id, kind, id, text) \
+         SELECT person_id, 'contact', 'twin@adjutant', $1 FROM objects WHERE kind = 'contact'",
+        [card.into()],
+    );
+    app.store().write(batch).await.unwrap();
+    let asked = app.says("ada", "mail Bob Stone about lunch").await;
+    let to = "Goes to: Bob Stone <bob.stone@acme.test> (in your contacts; more than one is called “Bob”)";
+    assert!(asked.text.contains(to), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_yes_that_comes_too_late_does_nothing_and_is_told_so() {
     let app = careful(Scripted::new().orchestrator(plan(|| create("a", "pay")))).await;
     let asked = app.says("ada", "pay it").await;

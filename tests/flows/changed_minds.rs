@@ -187,7 +187,9 @@ async fn of_two_questions_one_is_dropped_and_the_other_answered() {
     let app = careful(dropping()).await;
     let asked = app.says("ada", "pay both").await;
     let id = question_about(&app, "rent").await;
-    app.says("ada", &format!("drop {id}")).await;
+    let dropped = app.says("ada", &format!("drop {id}")).await;
+    let open = "\n\nStill open: **14** Add a task: “pay the deposit”";
+    assert!(dropped.text.ends_with(open), "{}", dropped.text);
     app.rests().await;
     assert_eq!(app.texts().len(), 2, "the turn that waits isn't woken: {:#?}", app.texts());
     let again = app.says("ada", &format!("drop {id}")).await;
@@ -198,6 +200,30 @@ async fn of_two_questions_one_is_dropped_and_the_other_answered() {
     assert!(!done.text.contains('✗') && done.text.contains("✓ Added “pay the deposit”"), "{}", done.text);
     let error = app.agent(&done, "a").await.error.unwrap_or_default();
     assert!(error.contains("rejected") && error.contains("changed in a later message"), "{error}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_dropped_one_by_one_leaves_one_line_about_the_rest() {
+    let done = |request: &Request| {
+        let mine = request.messages.iter().rev().take_while(|message| message.role != Role::User);
+        mine.filter(|message| message.role == Role::Tool).count()
+    };
+    let script = Scripted::new().orchestrator(move |request| match (done(request), user_text(request)) {
+        (at @ (0 | 1), said) if said.starts_with("drop ") => {
+            let id = said.split(' ').nth(at + 1).unwrap();
+            agent(&format!("w{at}"), &["assistant.withdraw"], json!({"arguments": {"question": id}}))
+        }
+        (0, _) => calls(["rent", "gas", "water"].map(|what| create(what, what, &[])).into()),
+        _ => text("Done."),
+    });
+    let app = careful(script).await;
+    app.says("ada", "pay all three").await;
+    let (rent, gas) = (question_about(&app, "rent").await, question_about(&app, "gas").await);
+    let answer = app.says("ada", &format!("drop {rent} {gas}")).await;
+    let (told, open) = answer.text.split_once("\n\nStill open: **").unwrap();
+    assert!(told == "Done." && open.ends_with("** Add a task: “water”"), "{}", answer.text);
+    app.says("ada", "no to all").await;
     app.ends_well().await;
 }
 
@@ -547,6 +573,9 @@ async fn after_reading_something_a_withdrawal_asks_nothing_and_a_replacement_sta
     let told = "✓ I dropped this question, so it won't be done: Add a task: “pay the deposit”";
     assert!(dropped.text.contains(told), "{}", dropped.text);
     assert_eq!(app.ends(&dropped).await, ["old completed", "assistant.withdraw completed"]);
+    let rows = app.executions(&dropped).await;
+    let call = rows.iter().find(|row| row.skill.is_some()).unwrap();
+    assert!(!call.taint.label().contains("Withdraw"), "its result is no text of others: {call:?}");
     app.rests().await;
     assert_eq!(titles(&app).await, [""; 0]);
     app.ends_well().await;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
-use adjutant_skills::{ErrorKind, Handler, call};
+use adjutant_skills::{ErrorKind, Handler, builtin, call};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{StoreError, outbox, rules, turns};
 use adjutant_turn::journal::dialogue::Round;
@@ -70,6 +70,16 @@ impl Run<'_> {
             }
         }
         answer.text = wording::receipts::under(&answer.text, &lines);
+        let mut skills = self.task_graph.agents.iter().filter_map(|agent| agent.task.skills.first());
+        let open = match skills.any(|skill| skill.starts_with("assistant.")) {
+            true => builtin::still_open(&self.ctx, &self.registry).await?,
+            false => Vec::new(),
+        };
+        if !open.is_empty() {
+            answer.text = format!("{}\n\n{}", answer.text, wording::questions::left_open(&open))
+                .trim_start()
+                .to_owned();
+        }
         Ok(answer)
     }
 

@@ -47,6 +47,9 @@ still-waits = OK, this one still waits for your answer. Say in a few words what 
 yes-to-button = Yes to { $number }
 no-to-button = No to { $number }
 
+# Below the answer to a person who dropped others of the same message. $questions: each with its number.
+left-open = Still open: { $questions }
+
 ## How to answer by /answer
 
 answer-choice = Send `/answer { $number }` with one of these: { $options }.

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, under};
 use crate::accounts::PersonAccounts;
-use crate::{Approved, ErrorKind, Failure, Output, Registry, SkillError};
+use crate::{Approved, ErrorKind, Failure, Handler, Output, Registry, SkillError};
 
 domain! {
     "assistant", "../../../../skills/assistant.toml", AssistantSkill {
@@ -248,13 +248,43 @@ impl Withdrawal {
     }
 }
 
+/// What waits beside the questions that this turn takes back or replaces, by its calls: the person read them together.
+pub async fn still_open(ctx: &TurnContext, registry: &Registry) -> Result<Vec<QuestionRow>, StoreError> {
+    let (store, turn) = (&ctx.store, &ctx.turn);
+    let taken = |row: &ExecutionRow| {
+        let task: Value = serde_json::from_str(row.task.as_deref()?).ok()?;
+        let Handler::Builtin(skill) = &registry.get(task["skills"][0].as_str()?)?.handler else {
+            return None;
+        };
+        let takes_back = matches!(skill.as_str(), "assistant.withdraw" | "assistant.replace");
+        task["arguments"]["question"].as_str().filter(|_| takes_back).map(QuestionId::from)
+    };
+    let taken: Vec<QuestionId> =
+        executions::of_turn(store, &turn.id).await?.iter().filter_map(taken).collect();
+    let mut open: Vec<QuestionRow> = Vec::new();
+    for id in &taken {
+        let Some(question) = questions::by_id(store, id).await? else { continue };
+        let asked = (&question.person_id, &question.conversation_id);
+        let is_theirs = asked == (&turn.person.id, &turn.conversation.id) && !question.outbox_id.is_empty();
+        if is_theirs && open.iter().all(|other| other.outbox_id != question.outbox_id) {
+            open.extend(questions::of_message(store, &question.outbox_id).await?);
+        }
+    }
+    open.retain(|other| other.is_open() && !taken.contains(&other.id));
+    Ok(open)
+}
+
 async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let id = QuestionId::from(call.text("question").unwrap_or_default());
     let withdrawal = Withdrawal::of(call.ctx, &id).await?;
     withdrawal.write(call.ctx, writes);
     let summary = l10n::assistant::withdrawn(wording::questions::subject(&withdrawal.question));
-    let is_outside = withdrawal.waits.is_some_and(|row| !row.taint.is_clean());
-    Ok(Output::outside_if(is_outside, summary, json!({"question": id})))
+    let taint = withdrawal.waits.map(|row| row.taint).unwrap_or_default();
+    let mut data = json!({"question": id});
+    if !taint.is_clean() {
+        data["sources"] = json!(taint.label());
+    }
+    Ok(Output::outside_if(!taint.is_clean(), summary, data))
 }
 
 /// Has a plan that waits for a yes made anew, as the person's own message says it: no words of a model count.

@@ -52,6 +52,7 @@ use chrono_tz::Tz;
 use serde_json::Value;
 
 pub(crate) use assistant::Withdrawal;
+pub use assistant::still_open;
 pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
 pub use contacts::{ContactsAccount, contacts_among};
 pub use email::{Mailbox, written_by};

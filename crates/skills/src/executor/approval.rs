@@ -12,13 +12,12 @@ use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionId, QuestionKind, QuestionState,
-    Taint, ours,
+    Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
 use serde_json::Value;
 
 use super::ActiveCall;
-use super::approval_policy::{Judgement, domain, handler_in, kind, may_be_allowed};
+use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
 use crate::builtin::{self, Preview};
 use crate::call::CallEnd;
 use crate::handlers::mcp::Asked;
@@ -254,7 +253,7 @@ impl ActiveCall<'_> {
             Some(question) => questions::by_id(&self.ctx.store, question).await?,
             None => None,
         };
-        let still_open = self.still_open().await?;
+        let still_open = builtin::still_open(self.ctx, self.registry).await?;
         let about = Circumstances {
             reason,
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
@@ -266,33 +265,6 @@ impl ActiveCall<'_> {
             still_open: &still_open,
         };
         Ok(wording::questions::body(preview, &about))
-    }
-
-    /// What waits beside the questions that this turn takes back or replaces, by its calls: the person read them together.
-    async fn still_open(&self) -> Result<Vec<QuestionRow>, StoreError> {
-        let (store, turn) = (&self.ctx.store, &self.ctx.turn);
-        let taken: Vec<QuestionId> = executions::of_turn(store, &turn.id)
-            .await?
-            .iter()
-            .filter_map(|row| {
-                let task: Value = serde_json::from_str(row.task.as_deref()?).ok()?;
-                let skill = handler_in(self.registry, task["skills"][0].as_str()?);
-                let takes_back = matches!(skill, "assistant.withdraw" | "assistant.replace");
-                task["arguments"]["question"].as_str().filter(|_| takes_back).map(QuestionId::from)
-            })
-            .collect();
-        let mut open: Vec<QuestionRow> = Vec::new();
-        for id in &taken {
-            let Some(question) = questions::by_id(store, id).await? else { continue };
-            let asked = (&question.person_id, &question.conversation_id);
-            let is_theirs = asked == (&turn.person.id, &turn.conversation.id);
-            let is_asked = is_theirs && !question.outbox_id.is_empty();
-            if is_asked && open.iter().all(|other| other.outbox_id != question.outbox_id) {
-                open.extend(questions::of_message(store, &question.outbox_id).await?);
-            }
-        }
-        open.retain(|other| other.is_open() && !taken.contains(&other.id));
-        Ok(open)
     }
 
     /// Whether the person pressed our button to send the draft that this call sends, and it changes nothing of it.

@@ -19,7 +19,7 @@ const BUTTONS: usize = 3;
 const NAME: usize = 60;
 /// The longest quotation of a person's own message, in characters.
 const QUOTED: usize = 120;
-/// How much is shown of a question that another one replaces, in characters.
+/// How much is shown of a question that another one replaces, or that is left open, in characters.
 const REPLACED: usize = 60;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
@@ -385,6 +385,14 @@ pub fn open_questions(open: &[QuestionRow]) -> String {
 fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> String {
     let line = |question: &QuestionRow| format!("**{}** {}", number(question), subject(question));
     open.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same in one line, below what became of others of their message.
+pub fn left_open(open: &[QuestionRow]) -> String {
+    let all = open.iter().map(|question| {
+        format!("**{}** {}", question.number(), one_line(&shown(&subject(question)), REPLACED))
+    });
+    words::left_open(all.collect::<Vec<_>>().join("; "))
 }
 
 fn still_open(others: &[QuestionRow]) -> String {

@@ -35,8 +35,12 @@ pub(in crate::builtin) async fn recipients(
         for entry in
             entries.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
         {
-            names.push(entry.contact.name.clone());
-            for word in entry.contact.name.split_whitespace() {
+            let name = &entry.contact.name;
+            if !entries.iter().any(|other| other.contact.name.eq_ignore_ascii_case(name) && !is_theirs(other))
+            {
+                names.push(name.clone());
+            }
+            for word in name.split_whitespace() {
                 // Several accounts may have the same person.
                 match entries.iter().filter(|other| part_of(other, word) && !is_theirs(other)).count() {
                     0 => names.push(word.to_owned()),
