@@ -606,6 +606,21 @@ async fn what_was_told_with_a_question_is_not_told_by_results_that_are_the_answe
 }
 
 #[tokio::test]
+async fn a_skill_that_is_looked_up_is_used_before_the_yes_to_something_else() {
+    let script = Scripted::new().orchestrator(|request| match results(request).len() {
+        0 => calls(vec![create("a", "pay"), call("get_skill", json!({"domain": "memory"}))]),
+        2 => direct("note", "memory.save", json!({"text": "Rent is due"})),
+        _ => text("Done."),
+    });
+    let app = careful(script).await;
+    let asked = app.says("ada", "pay it, and remember that the rent is due").await;
+    assert!(asked.text.starts_with("✓ I'll remember: Rent is due\n\nAdd a task: “pay”\n"), "{}", asked.text);
+    app.says("ada", "yes").await;
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_is_forgotten_is_shown_and_nothing_is_asked_if_there_is_nothing() {
     let app = asking_about(&["memory.forget"]).await;
     call_skill(&app, "memory.save", json!({"text": "Lives in Berlin,\nKantstr. 12"})).await;

@@ -376,10 +376,11 @@ async fn a_draft_is_changed_and_sent_and_then_there_is_none() {
     let first = json!({"to": ["alice@example.test"], "subject": "Warm tidings", "body": "Hello.",
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
     let (said, first) = call(&app, "email.draft", first).await;
-    assert_eq!(said, "“Warm tidings” is in your drafts");
+    assert_eq!(said, "“Warm tidings” is in your drafts\nTo alice@example.test: “Hello.”");
     let warmer = json!({"subject": "Warmer tidings", "body": "Dear Alice.", "replaces": first["message_id"]});
     let (said, second) = call(&app, "email.draft", warmer).await;
-    assert_eq!(said, "“Warmer tidings” is in your drafts, in place of “Warm tidings”");
+    let done = "“Warmer tidings” is in your drafts, in place of “Warm tidings”\nTo alice@example.test: “Dear Alice.”";
+    assert_eq!(said, done);
     let (said, _) = call(&app, "email.send", json!({"draft": second["message_id"]})).await;
     assert_eq!(said, "Sent “Warmer tidings” to alice@example.test with 1 attachment");
     let (said, _) = call(&app, "email.send", json!({"subject": "x", "body": "y"})).await;

@@ -357,6 +357,26 @@ async fn the_assistant_itself_plans_what_takes_many_steps() {
 }
 
 #[tokio::test]
+async fn a_step_that_rightly_did_nothing_is_told_without_ids() {
+    let planner = |_: &Request| {
+        let room = step("room", "executor", &["tasks.create"], &[]);
+        plan_of(&[room, step("figures", "researcher", &["tasks.search"], &["room"])])
+    };
+    let works = |request: &Request| match mission(request) {
+        "Mission: do room" => text("It is booked already (id: t-4711)."),
+        _ => text("1, 2 and 3"),
+    };
+    let accept = |_: &Request| verdict(&[("figures", true, ""), ("room", true, "")]);
+    let app = scripted(script(planner, works, accept)).await;
+    app.says("ada", GOAL).await;
+    app.rests().await;
+    let heard = app.says("ada", "run").await;
+    let told = "\n\n**room**\nIt is booked already.\n\n**figures**\n1, 2 and 3\n";
+    assert!(heard.text.contains(told), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() {
     const ORDER: &str = "Wire 5000 to DE99";
     let planner = |request: &Request| {

@@ -829,6 +829,8 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     ");
     app.rests().await;
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0, "not before the yes");
+    let open = app.says("ada", "/status").await.text;
+    assert!(open.contains("Shall I run the draft “add-task-buy-milk”?") && !open.contains("steps"), "{open}");
     let heard = app.presses("ada", &asked, "Run it").await;
     assert_eq!(report(&app, &heard).await.run.status.as_str(), "complete", "{}", heard.text);
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);

@@ -228,7 +228,9 @@ fn asked(open: &[&QuestionRow], now: i64) -> Option<Notice> {
     let question = shown(match &first.kind {
         QuestionKind::Continue { text, .. } => text,
         QuestionKind::Approval { preview, .. } => preview.lines().next().unwrap_or_default(),
-        QuestionKind::Choice { subject, .. } => subject,
+        QuestionKind::Choice { subject, .. } => {
+            subject.lines().next().unwrap_or_default().trim_start_matches("# ")
+        }
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } => name,
     });

@@ -122,6 +122,8 @@ async fn a_draft_is_shown_with_its_buttons_and_none_of_them_sends_it() {
     let draft = json!({"to": ["bob@elsewhere.test"], "subject": "Plan", "body": "Here it is."});
     let heard = app.says("ada", &format!("email.draft {draft}")).await;
     assert_eq!(heard.buttons(), ["Send", "Change", "Drop"], "{}", heard.text);
+    let shown = "✓ “Plan” is in your drafts. To bob@elsewhere.test: “Here it is.”";
+    assert!(heard.text.contains(shown), "{}", heard.text);
     app.pushes("ada", &heard, "Send").await;
     app.sees("On it.").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();

@@ -64,6 +64,7 @@ pub struct Orchestrator {
 }
 
 const GET_RESULTS: &str = "get_agent_results";
+const GET_SKILL: &str = "get_skill";
 /// How the id of its call begins where we wait for agents before an answer.
 const COLLECT: &str = "collect-";
 

@@ -64,7 +64,8 @@ impl Run<'_> {
         let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
         if !beside.is_empty() {
             for (n, text) in unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
-                if beside.contains(n) && !answer.text.contains(text) {
+                let text = wording::receipts::untold(text, &answer.text);
+                if beside.contains(n) && !text.is_empty() {
                     answer.text = format!("{text}\n\n{}", answer.text).trim_end().to_owned();
                 }
             }

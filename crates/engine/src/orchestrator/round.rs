@@ -22,7 +22,7 @@ use tracing::Instrument;
 use super::direct::run_request;
 use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, ToolContext, ToolUse};
-use super::{Outcome, Run, TurnEnd};
+use super::{GET_SKILL, Outcome, Run, TurnEnd};
 
 /// The skills of our own that list events.
 const LISTS_EVENTS: [&str; 2] = ["calendar.list_events", "calendar.check_availability"];
@@ -110,11 +110,10 @@ impl Run<'_> {
                     return self.parked(limit).await.map(Some);
                 }
                 // A model that learns only that everything waits for a person, or what that is based on, can do
-                // nothing but wait too.
-                let has_news = awaited
-                    .iter()
-                    .flat_map(|call| &call.agents)
-                    .any(|id| self.task_graph.get(id).is_some_and(|agent| self.is_news(agent)));
+                // nothing but wait too; one that has looked up a skill goes on with it.
+                let mut agents = awaited.iter().flat_map(|call| &call.agents);
+                let has_news = round.calls.iter().any(|call| call.name == GET_SKILL)
+                    || agents.any(|id| self.task_graph.get(id).is_some_and(|agent| self.is_news(agent)));
                 if until_ended || !has_news {
                     return match self.wake_at {
                         Some(at) => Ok(Some(TurnEnd::Later(at))),

@@ -15,7 +15,7 @@ use adjutant_workflows::roles::RoleSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::GET_RESULTS;
+use super::{GET_RESULTS, GET_SKILL};
 
 /// How much of a domain is listed at once, in bytes.
 const MAX_LIST: usize = 8000;
@@ -57,7 +57,7 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },
         Tool {
-            name: "get_skill".into(),
+            name: GET_SKILL.into(),
             description: "Lists all domains, a domain's skills, or a skill's arguments. Domain assistant: all you can \
                 do."
                 .into(),
@@ -145,7 +145,7 @@ pub fn read(context: ToolContext<'_>, call: &ToolCallRow) -> ToolUse {
                 ToolUse::Text(error(&format!("{GET_RESULTS} expects {{\"agent_ids\": [...]}}: {reason}")))
             }
         },
-        "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
+        GET_SKILL => match serde_json::from_str::<GetSkill>(arguments) {
             Ok(GetSkill { domain: Some(domain), name: None }) if domain == ABOUT => ToolUse::About,
             Ok(wanted) => ToolUse::Text(get_skill(context.listed, &wanted)),
             Err(reason) => ToolUse::Text(error(&format!(

@@ -26,6 +26,8 @@ sent-with-attachments =
 saved-instead = Saved, not sent: no email account is connected. “{ $subject }” to { $to } is in { $path }
 in-drafts = “{ $subject }” is in your drafts
 in-drafts-instead = “{ $subject }” is in your drafts, in place of “{ $replaced }”
+# Below one of these: how the text of the draft begins.
+draft-text = To { $to }: “{ $text }”
 draft-saved-as-file = There is no mailbox for drafts, so I saved “{ $subject }” as { $path }
 marked =
     { $state ->

@@ -11,6 +11,8 @@ saved = Saved as { $path }. Run it with `/run { $name }`.
 # To people who asked for something "every week".
 not-scheduled = It isn't scheduled yet. Once it's saved, say when, such as “every Monday at 8 run { $name }”.
 not-repeated = It isn't scheduled, and runs once. To repeat it, say when and what, such as “every Monday at 8 sum up my week”.
+# In a list of open questions. $workflow: its name.
+draft-subject = Shall I run the draft “{ $workflow }”?
 draft-gone = The draft is no longer stored.
 draft-expired = Nobody answered in time, so I dropped the draft.
 # To owners, who alone can save one.

@@ -306,10 +306,11 @@ fn sources(taint: &Taint) -> Option<String> {
 /// What a question is about, in a line: its first line and, where only its details tell it from others, the first two of
 /// them.
 pub fn subject(question: &QuestionRow) -> String {
-    let text = match &question.kind {
+    let text: &str = match &question.kind {
         QuestionKind::Continue { .. } => return words::continue_subject(),
         QuestionKind::Approval { preview, .. } => preview,
-        QuestionKind::Choice { subject, .. } => subject,
+        // Of a drafted workflow it is a comment.
+        QuestionKind::Choice { subject, .. } => subject.trim_start_matches("# "),
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } if name.contains(' ') => name,
         QuestionKind::Input { name } => return words::input_subject(name),

@@ -4,7 +4,9 @@ use adjutant_l10n::runs;
 use adjutant_types::ExecutionStatus;
 use adjutant_types::text::shortened;
 
-const MAX_LENGTH: usize = 160;
+const MAX_LENGTH: usize = 240;
+/// The shortest sentence that isn't said twice, in characters.
+const REPEATED: usize = 16;
 /// How many receipts a person reads above a question.
 const SHOWN: usize = 3;
 
@@ -51,6 +53,19 @@ pub fn unshown<'a>(
     lines.filter(is_new).collect()
 }
 
+/// What a model said before its answer, without the sentences that stand there again.
+pub fn untold(said: &str, answer: &str) -> String {
+    if answer.contains(said) {
+        return String::new();
+    }
+    let is_new =
+        |sentence: &&str| sentence.trim().chars().count() < REPEATED || !answer.contains(sentence.trim());
+    let line = |line: &str| line.split_inclusive(". ").filter(is_new).collect::<String>();
+    let lines = said.lines().map(|said| (said.trim(), line(said)));
+    let left = lines.filter(|(said, left)| said.is_empty() || !left.trim().is_empty()).map(|(_, left)| left);
+    left.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
 /// The first line and the sentences that follow it, but no list or block.
 fn cut(text: &str) -> String {
     let is_sentence = |line: &&str| line.starts_with(|letter: char| letter.is_alphabetic() || letter == '“');
@@ -80,6 +95,15 @@ mod tests {
         let lines = ["✓ Added “Milk”".to_owned(), "✗ Send an email: 550 no such user".to_owned()];
         assert_eq!(under("Done.", &lines), "Done.\n\n✓ Added “Milk”\n✗ Send an email: 550 no such user");
         assert_eq!(under("", &lines[..1]), "✓ Added “Milk”");
+    }
+
+    #[test]
+    fn what_the_answer_says_again_is_told_once() {
+        let said = "Your rent is due on Friday. I'll look it up.\n\nIt is 900 euros a month.\nOne moment";
+        let answer = "Your rent is due on Friday.\nIt is 900 euros a month.";
+        assert_eq!(untold(said, answer), "I'll look it up.\n\nOne moment");
+        assert_eq!(untold("Your rent is due on Friday.", answer), "");
+        assert_eq!(untold("On Friday. One moment", answer), "On Friday. One moment", "words alone stay");
     }
 
     #[test]

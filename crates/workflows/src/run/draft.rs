@@ -131,7 +131,9 @@ impl Runner {
             sentences = format!("{sentences}\n\n{how}");
         }
         let text = wording::choose(&sentences, &options);
-        let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
+        // What it is about stands above the file's text, as a comment there.
+        let subject = format!("# {}\n{}", runs::draft_subject(&workflow.name), workflow.text);
+        let question = question(row, QuestionKind::Choice { subject, options }, text);
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
         ask(ctx, batch, question, Some(file)).await?;
@@ -154,7 +156,9 @@ impl Runner {
             (_, Some(answer)) => answer.as_str(),
             _ => return Err(l10n::runs::draft_expired().into()),
         };
-        let workflow = parse("draft.yaml", subject).map_err(|_| l10n::runs::draft_gone())?;
+        let above = subject.strip_prefix("# ").and_then(|rest| rest.split_once('\n'));
+        let text = above.map_or(subject.as_str(), |(_, text)| text);
+        let workflow = parse("draft.yaml", text).map_err(|_| l10n::runs::draft_gone())?;
         // The options are those of `ask_whether`, in the language of that time.
         let chosen = options.iter().position(|option| option == answer);
         let (runs, saves) = match options.len() {

@@ -1,6 +1,8 @@
 //! Ending a run: its report, and all its open rows closed in one commit.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
@@ -11,6 +13,7 @@ use adjutant_store::{StoreError, questions, runs};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::text::shortened;
 use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
+use regex::Regex;
 use serde_json::Value;
 
 use super::context::plain;
@@ -24,6 +27,8 @@ use crate::view::status::{is_by_agents, workers};
 
 /// The part of a step's result that a plan's report has, in characters.
 const SHOWN: usize = 6_000;
+/// The same of one that did nothing.
+const SHOWN_IDLE: usize = 200;
 
 impl Runner {
     /// Ends a run that can't start.
@@ -76,7 +81,8 @@ impl Run<'_> {
             }
         }
         let now = self.ctx.store.now();
-        let mut report = self.report(walk, now);
+        let idle = self.idle_steps().await?;
+        let mut report = self.report(walk, now, &idle);
         if self.workflow.review.is_some() {
             self.add_costs(&mut report).await?;
         }
@@ -86,7 +92,7 @@ impl Run<'_> {
             RunStatus::Cancelled => ExecutionStatus::Cancelled,
             RunStatus::Failed | RunStatus::Running | RunStatus::Waiting => ExecutionStatus::Failed,
         };
-        let (output, taint) = (self.output(), self.taint());
+        let (output, taint) = (self.output(&idle), self.taint());
         let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
         let closing = Closing {
             result: Some(plain(&output)),
@@ -144,20 +150,40 @@ impl Run<'_> {
     }
 
     /// The output of the run: that of its last step with one; of a plan, before it what the other steps found.
-    fn output(&self) -> Value {
+    fn output(&self, idle: &BTreeSet<&str>) -> Value {
         let ends = self.workflow.steps.iter().filter_map(|step| Some((step, self.state.end_of(&step.id)?)));
         let has_output = |end: &StepResult| end.how == StepOutcome::Completed && !end.output.is_null();
         let mut found: Vec<(&Step, StepResult)> = ends.filter(|(_, end)| has_output(end)).collect();
         let Some(last) = found.pop() else { return Value::Null };
-        found.retain(|(step, _)| self.workflow.review.is_some() && self.only_finds(step));
+        let is_idle = |step: &Step| idle.contains(step.id.as_str());
+        found.retain(|(step, _)| self.workflow.review.is_some() && (self.only_finds(step) || is_idle(step)));
         if found.is_empty() {
             return last.1.output;
         }
         found.push(last);
         let text = |(step, end): &(&Step, StepResult)| {
-            format!("**{}**\n{}", step.id, shortened(&plain(&end.output), SHOWN))
+            let max = if is_idle(step) { SHOWN_IDLE } else { SHOWN };
+            format!("**{}**\n{}", step.id, shortened(&plain(&end.output), max))
         };
         Value::String(found.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// The steps that might have changed something and didn't: no receipt tells of them.
+    async fn idle_steps(&self) -> Result<BTreeSet<&str>, StoreError> {
+        let mut idle = BTreeSet::new();
+        let acting =
+            |step: &&Step| self.workflow.review.is_some() && is_by_agents(step) && !self.only_finds(step);
+        for step in self.workflow.steps.iter().filter(acting) {
+            let mut calls = Vec::new();
+            for row in self.state.rows_of(&step.id) {
+                calls.extend(executions::of_agent(&self.ctx.store, &row.id).await?);
+            }
+            let skill = |row: &ExecutionRow| self.registry.get(row.skill.as_deref()?);
+            if calls.iter().all(|row| skill(row).is_some_and(|skill| !skill.has_effect())) {
+                idle.insert(step.id.as_str());
+            }
+        }
+        Ok(idle)
     }
 
     /// Whether a step has agents or a skill, and none that does more than read: receipts tell what others did.
@@ -173,7 +199,7 @@ impl Run<'_> {
         skills.iter().all(|name| self.registry.get(name).is_none_or(|skill| !skill.has_effect()))
     }
 
-    fn report(&self, walk: &Walk, now: i64) -> Report {
+    fn report(&self, walk: &Walk, now: i64, idle: &BTreeSet<&str>) -> Report {
         let mut warnings = Vec::new();
         let mut retries = 0;
         let mut steps = Vec::new();
@@ -222,7 +248,10 @@ impl Run<'_> {
                 agents: self.agents(),
                 retries,
                 duration_ms: now - self.stored.started_at,
-                output: plain(&self.output()),
+                output: match self.plan {
+                    Some(_) => without_ids(&plain(&self.output(idle))).into_owned(),
+                    None => plain(&self.output(idle)),
+                },
                 warnings,
                 forecast: self.plan.as_ref().map(Plan::first_forecast),
                 changes: self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default(),
@@ -265,6 +294,14 @@ impl Run<'_> {
     }
 }
 
+/// A text for people, without the ids in brackets that agents name things by.
+fn without_ids(text: &str) -> Cow<'_, str> {
+    static IDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i) ?(\(id:? [^\s()]+\)|\[[a-z]*[0-9][a-z0-9]{14,}\]|\[id:? [^\s\[\]]+\])").ok()
+    });
+    IDS.as_ref().map_or(Cow::Borrowed(text), |ids| ids.replace_all(text, ""))
+}
+
 fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepReport {
     let mut report = StepReport {
         id: step.to_owned(),
@@ -285,4 +322,15 @@ fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepRepo
         report.error.clone_from(&end.error);
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_ids;
+
+    #[test]
+    fn a_finding_has_no_ids() {
+        let text = "Created “Demo” (id: a1b2) [01hxyz0123456789], see [1] and (Friday) [id q-7].";
+        assert_eq!(without_ids(text), "Created “Demo”, see [1] and (Friday).");
+    }
 }

@@ -22,6 +22,7 @@ pub(super) use triage::PAGE;
 
 use adjutant_store::{Batch, attempts, watches};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
+use adjutant_types::text::one_line;
 use adjutant_types::{AccountId, AccountService, Allowance, ItemNoun, WatchItem, ours};
 
 use super::merged::{account_line, labelled, merged};
@@ -30,6 +31,9 @@ use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts,
 use crate::accounts::{ConnectedAccount, Inbox, PersonAccounts, Sender};
 use crate::executor::mail_id;
 use crate::{Approved, ErrorKind, Failure, Output, SkillError};
+
+/// How much of a new draft's text is told, in characters.
+const BEGINNING: usize = 120;
 
 domain! {
     "email", "../../../../../skills/email.toml", EmailSkill {
@@ -352,11 +356,17 @@ async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
     let data = json!({"message_id": draft.message_id, "subject": draft.subject});
+    let text = one_line(&draft.body, BEGINNING).replace(['“', '”'], "\"");
+    let beginning = match draft.to.as_slice() {
+        [] => format!("“{text}”"),
+        to => l10n::email::draft_text(parties(to).join(", "), text),
+    };
     let account = call.account_for(AccountService::Mail)?;
     let with_inbox = account.and_then(|account| inbox_of(account).ok().map(|inbox| (account, inbox)));
     let Some((account, imap)) = with_inbox else {
         let path = compose::save_as_file(call, &bytes).await?;
-        return Ok(Output::ours(l10n::email::draft_saved_as_file(draft.subject, path.display()), data));
+        let summary = l10n::email::draft_saved_as_file(draft.subject, path.display());
+        return Ok(Output::ours(under(summary, [beginning]), data));
     };
     // It looks for the Message-ID first, so the draft is never there twice.
     let drafts = imap.append(FolderKind::Drafts, &bytes, true).await?;
@@ -380,7 +390,7 @@ async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
             account: account.id.clone(),
         }))
     });
-    let summary = labelled(call, AccountService::Mail, Some(account), summary);
+    let summary = under(labelled(call, AccountService::Mail, Some(account), summary), [beginning]);
     Ok(sending::output(is_outside, summary, data).undone_by(undo))
 }
 
