@@ -117,7 +117,6 @@ pub(super) fn by_number(text: &str, question: &QuestionRow) -> Option<Answer> {
     typed(words, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
 }
 
-/// What a pressed button answers.
 pub(super) fn press(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Vec<(QuestionRow, Answer)> {
     let Some((_, which)) = button(text) else { return Vec::new() };
     if let Some((_, answer)) = ALL.iter().find(|(name, _)| *name == which) {
@@ -147,7 +146,7 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         QuestionKind::Approval { preview, .. } => Some((index + 1, preview.as_str())),
         _ => None,
     };
-    let named = verdicts::by_number(text, &open.iter().filter_map(preview).collect::<Vec<_>>());
+    let named = verdicts::with_number(text, &open.iter().filter_map(preview).collect::<Vec<_>>());
     let text = named.as_deref().or(verdicts::before_change(text)).unwrap_or(text);
     Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,
@@ -191,7 +190,6 @@ pub(super) fn says_always(text: &str) -> bool {
     )
 }
 
-/// Whether a text is nothing but a yes.
 pub(super) fn agrees(text: &str) -> bool {
     verdict(text) == Some(true)
 }
@@ -245,7 +243,6 @@ pub(super) const SHOW: &str = "show";
 /// A button that approves, and makes the rule that its question offers.
 pub(super) const ALWAYS: &str = "always";
 
-/// A button for all approvals of a message.
 pub(super) const ALL: [(&str, Answer); 2] =
     [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
 

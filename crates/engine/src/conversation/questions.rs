@@ -40,7 +40,6 @@ pub use super::answers::{button, is_for_all};
 
 /// How long an answer waits for a turn that may be going to sleep.
 const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
-/// A day, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
 /// How often to check a turn that another process runs.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -162,7 +161,6 @@ impl Conversations {
         Ok((question.person_id == *person && !question.kind.needs_owner()) || self.is_owner(person).await?)
     }
 
-    /// Whether one of a person's accounts is an owner's.
     pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool, StoreError> {
         people::is_owner(&self.store, person, &self.settings.current().owners).await
     }

@@ -280,7 +280,6 @@ pub(super) fn is_praise(text: &str) -> bool {
     has_any(text, |clause| clause.has_praise) && !is_firm(text)
 }
 
-/// Whether it says to which of several things.
 pub(super) fn selects(text: &str) -> bool {
     has_any(text, Clause::has_selection)
 }
@@ -293,18 +292,15 @@ fn has_any(text: &str, is: impl Fn(&Clause) -> bool) -> bool {
     clauses(text).is_some_and(|all| all.iter().any(is))
 }
 
-/// Whether a text says yes or no itself.
 pub(super) fn decides(text: &str) -> bool {
     has_any(text, |clause| clause.verdict.is_some())
 }
 
-/// Whether a text is a no to all of something.
 pub(super) fn rejects_all(text: &str) -> bool {
     let is_it = |clause: &Clause| clause.verdict == Some(false) && clause.is_all && clause.except.is_none();
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
 }
 
-/// Whether a text names things by their numbers.
 pub(super) fn names_numbers(text: &str) -> bool {
     has_any(text, |clause| !clause.numbers.is_empty() || clause.except.is_some())
 }
@@ -354,7 +350,7 @@ pub(super) fn declines(text: &str) -> bool {
 }
 
 /// "All except 2" for "all except Bob", where exactly one of the open things, each with its number, names him.
-pub(super) fn by_number(text: &str, open: &[(usize, &str)]) -> Option<String> {
+pub(super) fn with_number(text: &str, open: &[(usize, &str)]) -> Option<String> {
     let (before, name) = text.trim().trim_end_matches(['.', '!']).rsplit_once(' ')?;
     let name = name.to_lowercase();
     let is_name = token_of(&name).is_none() && name.chars().all(char::is_alphabetic);
@@ -403,7 +399,6 @@ pub(super) fn after_yes(text: &str) -> Option<&str> {
     (is_yes && verdict(rest) != Some(false)).then_some(rest)
 }
 
-/// What a single word contributes.
 fn token_of(word: &str) -> Option<Token> {
     PHRASES.iter().find(|(_, phrases)| phrases.contains(&word)).map(|(token, _)| *token)
 }

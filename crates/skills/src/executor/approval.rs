@@ -134,7 +134,6 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// Asks the person, and leaves the call waiting.
     pub(super) async fn ask(
         &mut self,
         skill: &Skill,
@@ -181,7 +180,6 @@ impl ActiveCall<'_> {
         i64::try_from(approval.send_delay?.as_millis()).ok()
     }
 
-    /// The rule that the person may make of their yes.
     async fn rule_on_offer(
         &self,
         skill: &Skill,

@@ -64,7 +64,6 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// The person's rule that names exactly this call.
     async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>, Failure> {
         let ctx = self.ctx;
         if ctx.turn.settings.approval.rule_days == 0 {
@@ -76,7 +75,6 @@ impl ActiveCall<'_> {
         Ok(rules::allowing(&ctx.store, &ctx.turn.person.id, &allows).await?.map(|rule| rule.id))
     }
 
-    /// The narrowest rule that would allow this call in advance.
     pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>, Failure> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
@@ -318,7 +316,6 @@ impl Executor {
     }
 }
 
-/// The facts that an effect is judged by.
 struct Facts<'a> {
     action: &'a Action,
     words: &'a OwnWords,

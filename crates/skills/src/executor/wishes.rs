@@ -25,7 +25,6 @@ use super::approval_policy::{handler_in, kind};
 use crate::builtin::watches::found_thing;
 use crate::{Registry, Skill};
 
-/// How long the clean room may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The most of a message that is read, in bytes; of a longer one its beginning and its end.
 const MAX_MESSAGE: usize = 3_000;
@@ -257,11 +256,13 @@ impl Offer {
 
     /// Whether it is about the thing of this id: its question names that, or else the answer, and nothing beside it.
     pub(super) fn means(&self, id: &str, shown: &Shown) -> bool {
-        let named = |words: &OwnWords| -> Vec<&Thing> {
-            shown.things().filter(|thing| words.hold_content(&thing.title)).collect()
+        let named = |words: &OwnWords| {
+            shown.things().filter(|thing| words.hold_content(&thing.title)).collect::<Vec<_>>()
         };
-        let all =
-            Some(named(&self.asked)).filter(|all| !all.is_empty()).unwrap_or_else(|| named(&self.whole));
+        let mut all = named(&self.asked);
+        if all.is_empty() {
+            all = named(&self.whole);
+        }
         let is_it = |thing: &&Thing| {
             // An email is known by its sender, too.
             thing.id.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
@@ -292,7 +293,6 @@ fn request_text(words: &OwnWords, shown: &Shown, asked: Option<&(ActionKind, Vec
     text
 }
 
-/// The beginning and the end of a text that is too long.
 fn ends(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -330,7 +330,6 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
     })))
 }
 
-/// A thing in a result of a skill.
 fn thing(skill: &str, item: &Value) -> Option<Thing> {
     let text = |name: &str| item[name].as_str().filter(|text| !text.is_empty());
     let noun = match skill.split_once('.')? {

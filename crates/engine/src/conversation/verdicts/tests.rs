@@ -307,7 +307,7 @@ fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
 fn what_is_left_out_may_be_named() {
     let open =
         [(1, "Send this email to Bob <bob@x.test>: “Hi”\n```\nAsk Ann\n```"), (3, "Add a task: “call Ann”")];
-    let of = |text: &str| by_number(text, &open);
+    let of = |text: &str| with_number(text, &open);
     assert_eq!(of("yes to all except Bob").as_deref(), Some("yes to all except 1"));
     assert_eq!(of("Except ann!").as_deref(), Some("Except 3"));
     assert_eq!(of("alle außer Bob").as_deref(), Some("alle außer 1"));
@@ -323,7 +323,7 @@ fn what_is_left_out_may_be_named() {
         assert_eq!(of(text), None, "{text}");
     }
     let both = [open[0], (2, "Tell Bob <bob@y.test>")];
-    assert_eq!(by_number("all except bob", &both), None, "that may be either");
+    assert_eq!(with_number("all except bob", &both), None, "that may be either");
 }
 
 fn words() -> Vec<&'static str> {
