@@ -254,8 +254,8 @@ impl Offer {
         self.whole.hold_content(text) || self.asked.hold_words(text)
     }
 
-    /// Whether it is about the thing of this id: its question names that, or else the answer, and nothing beside it.
-    pub(super) fn means(&self, id: &str, shown: &Shown) -> bool {
+    /// Whether it is about the thing known by this id: its question names that, or else the answer, and nothing beside it.
+    pub(super) fn means(&self, known: &str, shown: &Shown) -> bool {
         let named = |words: &OwnWords| {
             shown.things().filter(|thing| words.hold_content(&thing.title)).collect::<Vec<_>>()
         };
@@ -265,7 +265,7 @@ impl Offer {
         }
         let is_it = |thing: &&Thing| {
             // An email is known by its sender, too.
-            thing.id.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
+            thing.id.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
         };
         all.iter().any(is_it) && (self.is_for_several || all.iter().all(is_it))
     }
