@@ -286,7 +286,7 @@ impl Conversations {
         let mut own_text = is_own.then(|| leased.turn.text.clone());
         let is_yes = own_text.as_deref().is_some_and(|text| agrees(text) && !verdicts::is_praise(text));
         if let Some(text) = own_text.as_mut().filter(|_| !leased.is_new()) {
-            for change in questions::changes_of_plans(&self.store, &leased.turn.id, &person.id).await? {
+            for change in questions::plan_changes(&self.store, &leased.turn.id, &person.id).await? {
                 text.push_str(&format!("\n{change}"));
             }
         }

@@ -6,14 +6,14 @@ use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::watches::{ItemRow, TurnItems};
-use adjutant_store::{StoreError, rules, runs};
+use adjutant_store::{StoreError, rules};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Reach, Shown,
     Target, Verdict, Wish, Wishes, decide,
 };
 use adjutant_types::text::one_line;
-use adjutant_types::{Allowance, Answer, Basis, ExecutionKind, ExecutionStatus, QuestionKind, RuleId, Taint};
+use adjutant_types::{Allowance, Answer, Basis, ExecutionKind, ExecutionStatus, RuleId, Taint};
 use serde_json::{Map, Value};
 
 use super::{ActiveCall, Executor, implementation, wishes};
@@ -220,33 +220,24 @@ impl ActiveCall<'_> {
     async fn is_planned(&self, action: &Action) -> Result<bool, Failure> {
         let (store, turn) = (&self.ctx.store, &self.ctx.turn.id);
         let rows = executions::of_turn(store, turn).await?;
-        let is_read = |row: &ExecutionRow| row.kind == ExecutionKind::Skill && row.untrusted;
         let is_done = |row: &ExecutionRow| {
             row.id != self.row.id && (&row.skill, &row.parameters) == (&self.row.skill, &self.row.parameters)
         };
-        let run = rows.iter().find(|row| row.id == *self.call.agent).and_then(|row| row.parent_id.as_ref());
-        let Some(run) = run.filter(|_| action.reach() == Reach::Own) else { return Ok(false) };
-        if rows.iter().any(|row| is_read(row) || is_done(row)) {
-            return Ok(false);
-        }
-        let is_yes = |asked: &QuestionRow| {
-            let is_its = asked.execution_id.as_ref() == Some(run);
-            is_its && matches!(asked.kind, QuestionKind::Plan { .. }) && asked.answer == Some(Answer::Approve)
-        };
-        let is_approved = questions::of_turn(store, turn).await?.iter().any(is_yes);
-        let plan = match runs::by_id(store, run).await?.filter(|_| is_approved) {
-            Some(run) => runs::plan_of(store, &run).await?,
-            None => None,
-        };
-        let plan: Value = plan.and_then(|plan| serde_json::from_str(&plan.body).ok()).unwrap_or_default();
-        let mut texts = Vec::new();
+        let is_over =
+            |row: &ExecutionRow| row.kind == ExecutionKind::Skill && (row.untrusted || is_done(row));
+        let step = rows.iter().find(|row| row.id == *self.call.agent);
+        let is_open = action.reach() == Reach::Own && !rows.iter().any(is_over);
+        let Some(step) = step.filter(|_| is_open) else { return Ok(false) };
+        let task: Value = serde_json::from_str(step.task.as_deref().unwrap_or_default()).unwrap_or_default();
+        let shown = one_line(task["mission"].as_str().unwrap_or_default(), SHOWN_TASK);
+        let (mut texts, shown) = (Vec::new(), OwnWords::new([shown.as_str()]));
         super::provenance::collect(self.call.arguments, &mut texts);
-        let says = |step: &Value| {
-            let task = one_line(step["task"].as_str().unwrap_or_default(), SHOWN_TASK);
-            let task = OwnWords::new([task.as_str()]);
-            texts.iter().all(|text| is_time(text) || task.hold_content(text))
+        // Of a run itself, a person is only asked whether its plan is right.
+        let is_yes = |asked: &QuestionRow| {
+            asked.execution_id == step.parent_id && asked.answer == Some(Answer::Approve)
         };
-        Ok(plan["steps"].as_array().is_some_and(|steps| steps.iter().any(says)))
+        Ok(texts.into_iter().all(|text| is_time(text) || shown.hold_content(text))
+            && questions::of_turn(store, turn).await?.iter().any(is_yes))
     }
 
     /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.

@@ -288,7 +288,7 @@ pub async fn closed_in(store: &Store, turn: &TurnId) -> Result<Vec<ClosedRow>, S
 }
 
 /// How a person wants the plans of a turn changed, in their own words, the oldest first.
-pub async fn changes_of_plans(
+pub async fn plan_changes(
     store: &Store,
     turn: &TurnId,
     person: &PersonId,

@@ -32,14 +32,14 @@ const OTHERS: char = '\u{1d}';
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
 /// silence is a yes to the only one.
 pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
-    let bodies: Vec<(&str, Option<&str>)> = bodies.iter().map(|body| split(body)).collect();
+    let bodies: Vec<(&str, Option<&str>)> = bodies.iter().map(|body| split(body, ORIGIN)).collect();
     // The common part appears once.
     let common = bodies.first().and_then(|(_, origin)| *origin);
     let common = common.filter(|common| bodies.iter().all(|(_, origin)| *origin == Some(*common)));
     let (mut parts, mut others) = (Vec::new(), None);
     for (number, (body, origin)) in (1..).zip(&bodies) {
         let number = if bodies.len() > 1 { format!("**{number}.** ") } else { String::new() };
-        let (body, open) = body.split_once(OTHERS).map_or((*body, None), |(body, open)| (body, Some(open)));
+        let (body, open) = split(body, OTHERS);
         others = open.or(others);
         parts.push(format!("{number}{}", body.trim_end()));
         parts.extend(origin.filter(|_| common.is_none()).map(str::to_owned));
@@ -62,27 +62,23 @@ pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> Stri
     parts.join("\n\n")
 }
 
-/// A body, and where its idea came from.
-fn split(body: &str) -> (&str, Option<&str>) {
-    body.rsplit_once(ORIGIN).map_or((body, None), |(body, origin)| (body, Some(origin)))
-}
-
-fn approve_buttons() -> [(&'static str, String); 2] {
-    [("approve", approvals::approve_button()), ("reject", approvals::reject_button())]
-}
-
-/// The buttons of an email that is sent unless somebody stops it.
-fn send_buttons() -> [(&'static str, String); 2] {
-    [("approve", approvals::send_now_button()), ("reject", approvals::do_not_send_button())]
+/// A text before a mark, and what stands behind it.
+fn split(text: &str, mark: char) -> (&str, Option<&str>) {
+    text.split_once(mark).map_or((text, None), |(text, behind)| (text, Some(behind)))
 }
 
 /// The buttons of an approval. Where something leaves the house or outside text chose it, each is looked at before all
-/// of them can be approved. What is only delayed says so.
+/// of them can be approved.
 pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
     let mut buttons = Vec::new();
     if rest.is_empty() {
-        buttons = choices(&first.id, if is_delayed { send_buttons() } else { approve_buttons() });
+        // An email that is sent unless somebody stops it says so.
+        let [yes, no] = match is_delayed {
+            true => [approvals::send_now_button(), approvals::do_not_send_button()],
+            false => [approvals::approve_button(), approvals::reject_button()],
+        };
+        buttons = choices(&first.id, [("approve", yes), ("reject", no)]);
         if let QuestionKind::Approval { rule: Some(rule), .. } = &first.kind {
             let label = super::rules::always(rule);
             buttons.push(Choice { id: format!("{}:always", first.id), label });

@@ -27,8 +27,6 @@ use crate::view::status::{is_by_agents, workers};
 
 /// The part of a step's result that a plan's report has, in characters.
 const SHOWN: usize = 6_000;
-/// The same of one that did nothing.
-const SHOWN_IDLE: usize = 200;
 
 impl Runner {
     /// Ends a run that can't start.
@@ -149,41 +147,35 @@ impl Run<'_> {
         Ok(ExecutionRow { status, ended_at: Some(self.ctx.store.now()), ..row })
     }
 
-    /// The output of the run: that of its last step with one; of a plan, before it what the other steps found.
+    /// The output of the run: that of its last step with one; of a plan, before it those of steps without receipts.
     fn output(&self, idle: &BTreeSet<&str>) -> Value {
         let ends = self.workflow.steps.iter().filter_map(|step| Some((step, self.state.end_of(&step.id)?)));
         let has_output = |end: &StepResult| end.how == StepOutcome::Completed && !end.output.is_null();
         let mut found: Vec<(&Step, StepResult)> = ends.filter(|(_, end)| has_output(end)).collect();
         let Some(last) = found.pop() else { return Value::Null };
-        let is_idle = |step: &Step| idle.contains(step.id.as_str());
-        found.retain(|(step, _)| self.workflow.review.is_some() && (self.only_finds(step) || is_idle(step)));
+        let is_told = |step: &Step| self.only_finds(step) || idle.contains(step.id.as_str());
+        found.retain(|(step, _)| self.workflow.review.is_some() && is_told(step));
         if found.is_empty() {
             return last.1.output;
         }
         found.push(last);
         let text = |(step, end): &(&Step, StepResult)| {
-            let max = if is_idle(step) { SHOWN_IDLE } else { SHOWN };
-            format!("**{}**\n{}", step.id, shortened(&plain(&end.output), max))
+            format!("**{}**\n{}", step.id, shortened(&plain(&end.output), SHOWN))
         };
         Value::String(found.iter().map(text).collect::<Vec<_>>().join("\n\n"))
     }
 
     /// The steps that might have changed something and didn't: no receipt tells of them.
     async fn idle_steps(&self) -> Result<BTreeSet<&str>, StoreError> {
-        let mut idle = BTreeSet::new();
-        let acting =
-            |step: &&Step| self.workflow.review.is_some() && is_by_agents(step) && !self.only_finds(step);
-        for step in self.workflow.steps.iter().filter(acting) {
-            let mut calls = Vec::new();
-            for row in self.state.rows_of(&step.id) {
-                calls.extend(executions::of_agent(&self.ctx.store, &row.id).await?);
-            }
-            let skill = |row: &ExecutionRow| self.registry.get(row.skill.as_deref()?);
-            if calls.iter().all(|row| skill(row).is_some_and(|skill| !skill.has_effect())) {
-                idle.insert(step.id.as_str());
-            }
-        }
-        Ok(idle)
+        let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
+        let acts = |agent: &ExecutionRow, row: &ExecutionRow| {
+            let skill = row.skill.as_deref().and_then(|name| self.registry.get(name));
+            row.parent_id.as_ref() == Some(&agent.id) && skill.is_none_or(|skill| skill.has_effect())
+        };
+        let is_idle = |agent: &ExecutionRow| !rows.iter().any(|row| acts(agent, row));
+        let steps = self.workflow.steps.iter().filter(|step| is_by_agents(step) && !self.only_finds(step));
+        let idle = steps.filter(|step| self.state.rows_of(&step.id).iter().all(is_idle));
+        Ok(idle.map(|step| step.id.as_str()).collect())
     }
 
     /// Whether a step has agents or a skill, and none that does more than read: receipts tell what others did.

@@ -38,8 +38,8 @@ pub(super) const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden",
-        "はい", "ええ", "オッケー",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden", "はい",
+        "ええ", "オッケー",
     ]),
     (Token::Mild, &[
         "ok", "okay", "okey", "k", "go", "sure", "sure thing", "👍", "👌", "klar", "klar doch", "うん", "了解",
@@ -53,25 +53,21 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     ]),
     (Token::Lead(false), &["no", "nope", "nah", "n", "👎", "nein", "nee", "nö", "いいえ", "いや"]),
     (Token::Act(true), &[
-        "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that",
-        "do so", "send", "send it", "send it off", "send it over", "send them", "send them off", "send that",
-        "run", "run it", "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt",
-        "genehmigen", "senden", "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie",
-        "お願いします", "お願い", "承認", "承認します", "送って", "送ってください", "送信して", "やって",
-        "やってください", "進めて", "進めてください",
+        "approve", "approved", "continue", "go on", "go ahead", "go for it", "do it", "do them", "do that", "do so",
+        "send", "send it", "send it off", "send it over", "send them", "send them off", "send that", "run", "run it",
+        "please do", "mach es", "mach das", "mach sie", "mach weiter", "genehmigt", "genehmigen", "senden",
+        "schick es ab", "schick ab", "schick's ab", "schick sie ab", "schick sie", "お願いします", "お願い", "承認", "承認します",
+        "送って", "送ってください", "送信して", "やって", "やってください", "進めて", "進めてください",
     ]),
     (Token::Do, &["do"]),
     (Token::Act(false), &[
-        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it",
-        "dont send it", "don't", "don't do it", "don't do that", "don't send it", "don't send them",
-        "don't send", "do not", "do not do it", "do not send it", "never mind", "nevermind", "leave it",
-        "forget it", "drop it", "scrap it", "stopp", "abbrechen", "ablehnen", "lass es", "lass das",
-        "lieber nicht", "bitte nicht", "nicht", "やめて", "やめてください", "しないで", "しないでください",
-        "だめ", "ダメ", "却下", "キャンセル", "中止",
+        "reject", "stop", "cancel", "cancel it", "cancel them", "cancel that", "dont", "dont do it", "dont send it",
+        "don't", "don't do it", "don't do that", "don't send it", "don't send them", "don't send", "do not",
+        "do not do it", "do not send it", "never mind", "nevermind", "leave it", "forget it", "drop it", "scrap it",
+        "stopp", "abbrechen", "ablehnen", "lass es", "lass das", "lieber nicht", "bitte nicht", "nicht", "やめて",
+        "やめてください", "しないで", "しないでください", "だめ", "ダメ", "却下", "キャンセル", "中止",
     ]),
-    (Token::All, &[
-        "all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて",
-    ]),
+    (Token::All, &["all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて"]),
     (Token::Both, &["both", "beide", "beiden", "beides", "両方", "どちらも"]),
     (Token::Nothing, &[
         "none", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
@@ -92,10 +88,9 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
     (Token::To, &["to", "and", "zu", "und", "と"]),
     (Token::Link, &[
-        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them",
-        "number", "one", "ones", "bitte", "danke", "das", "die", "der", "dem", "den", "nummer", "nr",
-        "von ihnen", "davon", "ください", "ありがとう", "は", "を", "も", "に", "の", "で", "です", "番",
-        "番目", "つ目",
+        "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them", "number",
+        "one", "ones", "bitte", "danke", "das", "die", "der", "dem", "den", "nummer", "nr", "von ihnen", "davon",
+        "ください", "ありがとう", "は", "を", "も", "に", "の", "で", "です", "番", "番目", "つ目",
     ]),
 ];
 
@@ -104,11 +99,11 @@ pub(super) const REASONS: [&str; 7] = ["i", "i've", "because", "since", "already
 /// Words of conditions, of wishes and for something more: what holds one is more than a reason.
 #[rustfmt::skip]
 pub(super) const WISHES: &[&str] = &[
-    "if", "unless", "until", "when", "then", "instead", "want", "need", "would", "should", "must", "will",
-    "prefer", "change", "aber", "wenn", "falls", "sondern", "statt", "stattdessen", "dann", "möchte", "brauche",
-    "soll", "muss", "too", "also", "either", "neither", "well", "and", "auch", "und", "two", "three", "four",
-    "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "eins", "zwei", "drei", "vier", "fünf",
-    "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
+    "if", "unless", "until", "when", "then", "instead", "want", "need", "would", "should", "must", "will", "prefer",
+    "change", "aber", "wenn", "falls", "sondern", "statt", "stattdessen", "dann", "möchte", "brauche", "soll", "muss",
+    "too", "also", "either", "neither", "well", "and", "auch", "und", "two", "three", "four", "five", "six", "seven",
+    "eight", "nine", "ten", "eleven", "twelve", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht",
+    "neun", "zehn", "elf", "zwölf",
 ];
 
 /// Words that narrow a yes or turn it around.
