@@ -40,6 +40,10 @@ instead-of = Instead of: { $replaced }
 still-open =
     Not answered yet; “yes” or “no” is for this, too:
     { $questions }
+# Instead, where one of them may come from text of others.
+not-answered =
+    Not answered yet:
+    { $questions }
 # $roles: the agents, from the top, such as "lead › reviewer".
 asked-for-by = Asked for by { $roles }
 # $recipients: each one alone, or as one of those below. $contact: a name and an address.

@@ -23,8 +23,8 @@ const QUOTED: usize = 120;
 const REPLACED: usize = 60;
 /// How much of an effect is shown at once: lines and characters. A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
-/// Separates the body of a question from the sentence that says where the idea came from. A body has no character that
-/// isn't seen.
+/// Separates the body of a question that not only the policy asks from the sentence that says where the idea came from, if
+/// there is one. A body has no character that isn't seen.
 const ORIGIN: char = '\u{1e}';
 /// The same before the other questions that a yes to it answers, too.
 const OTHERS: char = '\u{1d}';
@@ -32,7 +32,9 @@ const OTHERS: char = '\u{1d}';
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
 /// silence is a yes to the only one.
 pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
-    let bodies: Vec<(&str, Option<&str>)> = bodies.iter().map(|body| split(body, ORIGIN)).collect();
+    let bodies = bodies.iter().map(|body| split(body, ORIGIN));
+    let bodies: Vec<(&str, Option<&str>)> =
+        bodies.map(|(body, origin)| (body, origin.filter(|origin| !origin.is_empty()))).collect();
     // The common part appears once.
     let common = bodies.first().and_then(|(_, origin)| *origin);
     let common = common.filter(|common| bodies.iter().all(|(_, origin)| *origin == Some(*common)));
@@ -257,9 +259,9 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         text.push(OTHERS);
         text.push_str(&still_open(about.still_open));
     }
-    if let Some(origin) = origin {
+    if about.reason.is_some() {
         text.push(ORIGIN);
-        text.push_str(&origin);
+        text.push_str(&origin.unwrap_or_default());
     }
     text
 }
@@ -393,14 +395,22 @@ pub fn left_open(open: &[QuestionRow]) -> String {
 }
 
 fn still_open(others: &[QuestionRow]) -> String {
-    approvals::still_open(shown(&numbered(others, QuestionRow::number)))
+    let list = shown(&numbered(others, QuestionRow::number));
+    if are_plain(others) { approvals::still_open(list) } else { approvals::not_answered(list) }
 }
 
-/// Whether the message of the newest of several open questions, the last one, names those of all others.
-pub fn lists_all(open: &[QuestionRow]) -> bool {
-    let Some(newest) = open.last() else { return false };
+/// Whether the policy alone asks these: then a yes to a message that only names them is for them, too.
+fn are_plain(questions: &[QuestionRow]) -> bool {
+    !questions.iter().any(|question| question.body.contains(ORIGIN))
+}
+
+/// Whether the message of the newest of several open questions, the last one, names those of all others, and whether a yes
+/// to it is for all.
+pub fn lists_all(open: &[QuestionRow]) -> (bool, bool) {
+    let Some(newest) = open.last() else { return (false, false) };
     let others: Vec<_> = open.iter().filter(|other| other.outbox_id != newest.outbox_id).cloned().collect();
-    !others.is_empty() && newest.body.contains(&still_open(&others))
+    let is_listed = !others.is_empty() && newest.body.contains(&still_open(&others));
+    (is_listed, is_listed && are_plain(&others))
 }
 
 pub fn how_to_answer(question: &QuestionRow) -> String {
