@@ -427,10 +427,15 @@ async fn what_a_plan_names_after_reading_from_outside_is_not_the_persons_word() 
 
 #[tokio::test]
 async fn a_step_that_was_read_in_a_plan_is_not_asked_again_and_a_change_of_the_plan_is_the_persons_word() {
-    for (made, is_asked) in [("Book the room", false), ("Wire 5000 to DE99", true)] {
-        let planner = |_: &Request| {
+    const ADDS: &str = "Add the task: Book the room";
+    for (task, made, is_asked) in [
+        (ADDS, "Book the room", false),
+        (ADDS, "Wire 5000 to DE99", true),
+        ("Ask who can book the room", "Book the room", true),
+    ] {
+        let planner = move |_: &Request| {
             let mut room = step("room", "executor", &["tasks.create"], &[]);
-            room["task"] = json!("Add the task: Book the room");
+            room["task"] = json!(task);
             plan_of(&[room])
         };
         let works = move |request: &Request| match has_results(request) {

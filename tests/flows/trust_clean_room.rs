@@ -192,6 +192,43 @@ async fn offers(offer: &'static str, reads: bool, wanted: Vec<(&'static str, Val
     app
 }
 
+/// Whether an effect is done, and not asked about, after this was said to an offer.
+async fn is_offered(
+    offer: &'static str,
+    reads: bool,
+    said: &str,
+    wanted: &(&'static str, Value),
+    is_done: bool,
+) {
+    let app = offers(offer, reads, vec![wanted.clone()]).await;
+    app.says("ada", "what came in?").await;
+    app.says("ada", "what else?").await;
+    let heard = app.says("ada", said).await;
+    assert_eq!(is_asked(&app, &heard).await, !is_done, "{offer} {said} {wanted:?}: {}", heard.text);
+    assert_eq!(effects(&app, wanted.0).await, i64::from(is_done), "{offer} {said} {wanted:?}");
+    app.check_bases().await;
+}
+
+#[tokio::test]
+async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
+    let task = |title: &str| ("tasks.create", json!({"title": title}));
+    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-12-04"}));
+    let done = || ("tasks.complete", json!({"id": "taxrep"}));
+    for (offer, wanted, is_done) in [
+        ("The tax report is late. Shall I move it to Friday?", done(), false),
+        ("Shall I mark the tax report as done?", moved(), false),
+        ("Shall I mark the tax report as done?", done(), true),
+        ("The tax report is late. Shall I ask Bob to move it to Friday?", moved(), false),
+        ("Shall I write back to Bob about the tax report?", moved(), false),
+        ("Shall I remind you to complete the tax report?", done(), false),
+        ("Soll ich Bob bitten, den Tax report zu erledigen?", done(), false),
+        ("Shall I remind you not to call the dentist?", task("Call the dentist"), false),
+        ("Shall I remind you not to call the dentist?", task("Not call the dentist"), true),
+    ] {
+        is_offered(offer, false, "yes", &wanted, is_done).await;
+    }
+}
+
 #[tokio::test]
 async fn a_yes_to_our_own_offer_allows_what_it_says() {
     const OFFER: &str = "The cake needs Milk. Shall I add it to your tasks?";
@@ -251,13 +288,7 @@ async fn a_yes_to_our_own_offer_allows_what_it_says() {
         ("There is Milk. It's on your list.", false, "yes please", milk(), false),
     ];
     for (offer, reads, said, wanted, is_done) in cases {
-        let app = offers(offer, reads, vec![wanted.clone()]).await;
-        app.says("ada", "what came in?").await;
-        app.says("ada", "what else?").await;
-        let heard = app.says("ada", said).await;
-        assert_eq!(is_asked(&app, &heard).await, !is_done, "{offer} {said} {wanted:?}: {}", heard.text);
-        assert_eq!(effects(&app, wanted.0).await, i64::from(is_done), "{offer} {said} {wanted:?}");
-        app.check_bases().await;
+        is_offered(offer, reads, said, &wanted, is_done).await;
     }
     // It is for all that it says, and for the message right below it.
     let both = "It needs Milk and Eggs. Shall I add them to your tasks?";

@@ -188,56 +188,54 @@ impl ActiveCall<'_> {
             None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
             None => facts.by_text(Basis::Workflow),
         };
-        let is_read = judged.is_err() && (self.is_offered(action).await? || self.is_planned(action).await?);
+        let is_read = judged.is_err() && self.is_read(action).await?;
         Ok(match judged {
             Err(reason) if !is_read => Judgement::Ask(Some(reason)),
             judged => Judgement::Run(judged.unwrap_or(Basis::OwnWords)),
         })
     }
 
-    /// Whether the person's message is a bare yes to our offer of this, and the offer says all that it does. It must be their
-    /// own, and `/undo` take it back.
-    async fn is_offered(&self, action: &Action) -> Result<bool, Failure> {
-        let Some(offer) = wishes::offer(self.ctx).await? else { return Ok(false) };
-        if action.reach() != Reach::Own || !offer.kinds.iter().any(|kind| action.is_asked_for_by(*kind)) {
+    /// Whether the person has said yes to an offer, or to a step of a plan, that says all that this does. It must be
+    /// their own, `/undo` take it back, and it isn't done yet.
+    async fn is_read(&self, action: &Action) -> Result<bool, Failure> {
+        let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
+        let is_done = |row: &ExecutionRow| {
+            let is_other = row.kind == ExecutionKind::Skill && row.id != self.row.id;
+            is_other && (&row.skill, &row.parameters) == (&self.row.skill, &self.row.parameters)
+        };
+        if action.reach() != Reach::Own || rows.iter().any(is_done) {
             return Ok(false);
         }
+        let completes = handler_in(self.registry, self.call.skill) == "tasks.complete";
+        let all = [wishes::offer(self.ctx).await?, self.planned(&rows).await?];
+        let read = all.into_iter().flatten().find(|read| read.allows(action, completes));
+        let Some(read) = read else { return Ok(false) };
         let (shown, mut texts) = (wishes::shown(self.ctx, self.registry).await?, Vec::new());
         for (name, value) in self.call.arguments.as_object().into_iter().flatten() {
             match (name.as_str(), value.as_str()) {
-                ("id" | "message_id", Some(id)) if offer.means(id, &shown) => {}
-                ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") => {}
-                // Nobody has read which ones.
-                ("all", _) => return Ok(false),
+                ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
+                ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
+                // Nobody has read which ones, or where to.
+                ("id" | "message_id" | "folder" | "all", _) => return Ok(false),
                 _ => super::provenance::collect(value, &mut texts),
             }
         }
-        Ok(texts.into_iter().all(|text| is_time(text) || offer.says(text)))
+        Ok(texts.into_iter().all(|text| is_time(text) || read.says(text)))
     }
 
-    /// Whether a step of a plan says all of this, the person has read it and said yes, and it isn't done yet. The turn must
-    /// have read nothing from outside; the rest is as for an offer.
-    async fn is_planned(&self, action: &Action) -> Result<bool, Failure> {
-        let (store, turn) = (&self.ctx.store, &self.ctx.turn.id);
-        let rows = executions::of_turn(store, turn).await?;
-        let is_done = |row: &ExecutionRow| {
-            row.id != self.row.id && (&row.skill, &row.parameters) == (&self.row.skill, &self.row.parameters)
-        };
-        let is_over =
-            |row: &ExecutionRow| row.kind == ExecutionKind::Skill && (row.untrusted || is_done(row));
-        let step = rows.iter().find(|row| row.id == *self.call.agent);
-        let is_open = action.reach() == Reach::Own && !rows.iter().any(is_over);
-        let Some(step) = step.filter(|_| is_open) else { return Ok(false) };
-        let task: Value = serde_json::from_str(step.task.as_deref().unwrap_or_default()).unwrap_or_default();
-        let shown = one_line(task["mission"].as_str().unwrap_or_default(), SHOWN_TASK);
-        let (mut texts, shown) = (Vec::new(), OwnWords::new([shown.as_str()]));
-        super::provenance::collect(self.call.arguments, &mut texts);
+    /// The step of a plan that calls this, if the person said yes to it and the turn has read nothing from outside.
+    async fn planned(&self, rows: &[ExecutionRow]) -> Result<Option<wishes::Offer>, Failure> {
+        let has_read = rows.iter().any(|row| row.kind == ExecutionKind::Skill && row.untrusted);
+        let step = rows.iter().find(|row| !has_read && row.id == *self.call.agent);
+        let Some(step) = step else { return Ok(None) };
         // Of a run itself, a person is only asked whether its plan is right.
         let is_yes = |asked: &QuestionRow| {
             asked.execution_id == step.parent_id && asked.answer == Some(Answer::Approve)
         };
-        Ok(texts.into_iter().all(|text| is_time(text) || shown.hold_content(text))
-            && questions::of_turn(store, turn).await?.iter().any(is_yes))
+        let is_approved = questions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?.iter().any(is_yes);
+        let task: Value = serde_json::from_str(step.task.as_deref().unwrap_or_default()).unwrap_or_default();
+        let shown = one_line(task["mission"].as_str().unwrap_or_default(), SHOWN_TASK);
+        Ok(is_approved.then(|| wishes::Offer::of(&shown, "", &shown)))
     }
 
     /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.
@@ -276,7 +274,6 @@ impl ActiveCall<'_> {
         Ok(self.targets.get_or_try_init(load).await?)
     }
 
-    /// Gives back the wish that a call took, because it wasn't made.
     pub(super) fn give_back(&self, basis: &Basis) {
         let has_taken = self.redoes.get() != Some(&true);
         if let (Basis::Wish(number), Some(book), true) = (basis, self.ctx.trust.wishes.get(), has_taken) {

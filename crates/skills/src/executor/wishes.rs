@@ -16,7 +16,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
-use adjutant_turn::trust::{ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::text::words;
 use adjutant_types::{ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
 use serde_json::{Value, json};
@@ -44,18 +44,20 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     were shown; for schedule.create the time as a cron pattern. text: the title or text of what is made, in their words \
     and language; keep every \"not\". An earlier message counts only if the last one refers to it.";
 
-/// How our answers offer something, and what they may so make or change of the person's own.
+/// How our answers offer something, and the verbs and nouns for what they may so make or change of the person's own.
 const OFFERS: [&str; 5] = ["shall i", "should i", "want me to", "like me to", "soll ich"];
-const MAKING: &str = "add put create make set remind write erinnern setzen hinzufügen eintragen anlegen";
+const MAKING: &str = "add put create make set remind write setzen hinzufügen eintragen anlegen";
 const MADE: [(ActionKind, &str); 3] = [
     (ActionKind::TaskCreate, "task tasks list remind reminder aufgabe aufgaben liste erinnern"),
     (ActionKind::EventCreate, "calendar event kalender termin"),
     (ActionKind::NoteWrite, "note notes notiz notizen"),
 ];
-const CHANGING: &str = "move reschedule postpone change rename mark complete archive restore back verschieben \
-    verlegen ändern umbenennen abhaken erledigen markieren archivieren zurücklegen zurückverschieben";
+const COMPLETING: &str = "mark complete abhaken erledigen markieren";
+const CHANGING: &str = "move reschedule postpone change rename archive restore verschieben verlegen ändern \
+    umbenennen archivieren zurücklegen zurückverschieben";
 const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
 const SEVERAL: &str = "them these those both all sie beide alle";
+const NOT: &str = "not don never no without nicht kein keine keinen nie ohne";
 
 /// What right after a question follows the kind of effect that it was about.
 const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
@@ -84,7 +86,6 @@ pub(super) async fn of<'s>(
     ctx.trust.wishes.get_or_try_init(read).await
 }
 
-/// How much the person has written, in bytes.
 fn length(ctx: &TurnContext) -> usize {
     ctx.trust.own_text.as_deref().map_or(0, str::len)
 }
@@ -220,38 +221,61 @@ pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<Offer>, StoreError
     Ok(outbox::told_before(&ctx.store, &turn.id).await?.and_then(|text| Offer::read(&text)))
 }
 
-/// An answer whose only question stands at its end, and offers something.
+/// What the person has read and said yes to: an answer whose only question stands at its end and offers something, or a
+/// step of a plan.
 pub(super) struct Offer {
-    pub(super) kinds: Vec<ActionKind>,
+    kinds: Vec<ActionKind>,
+    completes: bool,
+    is_for_several: bool,
+    is_negated: bool,
     whole: OwnWords,
     asked: OwnWords,
-    is_for_several: bool,
 }
 
 impl Offer {
     fn read(text: &str) -> Option<Self> {
         let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
         let asked = before.rsplit(['.', '!', ':', '\n']).next()?.to_lowercase();
-        let has = |any: &str| words(&asked).any(|word| any.split(' ').any(|other| other == word));
-        let is_offer = OFFERS.iter().any(|offer| asked.contains(offer)) && !has("or oder");
+        let (_, said) = OFFERS.iter().find_map(|offer| asked.split_once(*offer))?;
         // A link can hold words that nobody sees.
-        if !is_offer || text.contains(['[', '<']) {
-            return None;
-        }
-        let mut made = MADE.iter().filter(|(_, nouns)| has(MAKING) && has(nouns));
-        let one = made.next().filter(|_| made.next().is_none()).map(|(kind, _)| *kind);
-        let changed = CHANGED.into_iter().filter(|_| has(CHANGING));
-        Some(Self {
-            kinds: one.into_iter().chain(changed).collect(),
-            whole: OwnWords::new([text]),
-            asked: OwnWords::new([asked.as_str()]),
-            is_for_several: has(SEVERAL),
-        })
+        (!has(&asked, "or oder") && !text.contains(['[', '<'])).then(|| Self::of(text, &asked, said))
     }
 
-    /// Whether it says a text; the question also in another order.
+    /// `said` begins with what is done, or in German ends with it: "Shall I ask Bob to move it?" moves nothing. The words
+    /// of `asked` count in any order.
+    pub(super) fn of(whole: &str, asked: &str, said: &str) -> Self {
+        let said = said.to_lowercase();
+        let first = words(&said).find(|word| !has(word, "also then please")).unwrap_or_default();
+        let last = words(&said).last().filter(|last| last.ends_with('n') && !has(&said, "zu dass ob"));
+        let does = |any: &str| has(first, any) || last.is_some_and(|last| has(last, any));
+        let (makes, completes) = (does(MAKING) || has(&said, "erinnern"), does(COMPLETING));
+        let changes = completes || does(CHANGING) || (does("put take") && has(&said, "back"));
+        let mut made = MADE.iter().filter(|(_, nouns)| makes && has(&said, nouns));
+        let one = made.next().filter(|_| made.next().is_none()).map(|(kind, _)| *kind);
+        Self {
+            kinds: one.into_iter().chain(CHANGED.into_iter().filter(|_| changes)).collect(),
+            completes,
+            is_for_several: has(&said, SEVERAL),
+            is_negated: has(&said, NOT),
+            whole: OwnWords::new([whole]),
+            asked: OwnWords::new([asked]),
+        }
+    }
+
+    pub(super) fn allows(&self, action: &Action, completes: bool) -> bool {
+        let is_change = matches!(action.kind, ActionKind::TaskChange | ActionKind::EventChange);
+        (!is_change || completes == self.completes)
+            && self.kinds.iter().any(|kind| action.is_asked_for_by(*kind))
+    }
+
+    /// Whether it says a text, with every "not"; the question also in another order.
     pub(super) fn says(&self, text: &str) -> bool {
-        self.whole.hold_content(text) || self.asked.hold_words(text)
+        let is_whole = !self.is_negated || has(&text.to_lowercase(), NOT);
+        is_whole && (self.whole.hold_content(text) || self.asks(text))
+    }
+
+    pub(super) fn asks(&self, text: &str) -> bool {
+        self.asked.hold_words(text)
     }
 
     /// Whether it is about the thing known by this id: its question names that, or else the answer, and nothing beside it.
@@ -269,6 +293,10 @@ impl Offer {
         };
         all.iter().any(is_it) && (self.is_for_several || all.iter().all(is_it))
     }
+}
+
+fn has(text: &str, any: &str) -> bool {
+    words(text).any(|word| any.split(' ').any(|other| other == word))
 }
 
 /// The person's words, as JSON texts, so that none of them can end its line.
@@ -354,7 +382,6 @@ fn thing(skill: &str, item: &Value) -> Option<Thing> {
     Some(Thing { noun, id, title: title.to_owned(), is_shared: false })
 }
 
-/// The identity of a mail: its id and its sender's address.
 pub(crate) fn mail_id(mail: &str, from: &str) -> String {
     let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
     format!("{mail} from {}", address.to_lowercase())
