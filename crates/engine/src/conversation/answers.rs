@@ -142,11 +142,13 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         let by_list = || asked.iter().position(|row| usize::try_from(row.number()) == Ok(number));
         number.checked_sub(1).filter(|index| *index < asked.len()).or_else(by_list)
     };
-    let preview = |index: &usize| match &asked[*index].kind {
-        QuestionKind::Approval { preview, .. } => Some((index + 1, preview.as_str())),
+    let shown = |index: &usize| match &asked[*index].kind {
+        QuestionKind::Approval { preview, .. } => {
+            Some((index + 1, preview.as_str(), asked[*index].body.as_str()))
+        }
         _ => None,
     };
-    let named = verdicts::with_number(text, &open.iter().filter_map(preview).collect::<Vec<_>>());
+    let named = verdicts::with_number(text, &open.iter().filter_map(shown).collect::<Vec<_>>());
     let text = named.as_deref().or(verdicts::before_change(text)).unwrap_or(text);
     Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,

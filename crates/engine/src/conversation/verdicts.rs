@@ -349,16 +349,21 @@ pub(super) fn declines(text: &str) -> bool {
         && rest.all(|word| !WISHES.contains(&word))
 }
 
-/// "All except 2" for "all except Bob", where exactly one of the open things, each with its number, names him.
-pub(super) fn with_number(text: &str, open: &[(usize, &str)]) -> Option<String> {
+/// "All except 2" for "all except Bob", where exactly one of the open things, each with its number and all that was shown of
+/// it, names him. "Yes but later" leaves out nothing.
+pub(super) fn with_number(text: &str, open: &[(usize, &str, &str)]) -> Option<String> {
     let (before, name) = text.trim().trim_end_matches(['.', '!']).rsplit_once(' ')?;
     let name = name.to_lowercase();
-    let is_name = token_of(&name).is_none() && name.chars().all(char::is_alphabetic);
-    let names = |asked: &str| words(&head(asked).to_lowercase()).any(|word| word == name);
-    let mut naming = open.iter().filter(|(_, asked)| is_name && names(asked));
-    let (number, _) = naming.next().filter(|_| naming.next().is_none())?;
+    let is_other = [WISHES, LIMITS, PRONOUNS].iter().any(|list| list.contains(&name.as_str()));
+    let is_name = !is_other && token_of(&name).is_none() && name.chars().all(char::is_alphabetic);
+    let names = |asked: &str| words(&asked.to_lowercase()).any(|word| word == name);
+    let mut naming = open.iter().filter(|(_, asked, shown)| is_name && (names(asked) || names(shown)));
+    let (number, asked, _) = naming.next().filter(|_| naming.next().is_none())?;
     let text = format!("{before} {number}");
-    let is_left_out = |clause: &Clause| clause.except == Some(BTreeSet::from([*number]));
+    let is_meant = |clause: &Clause| clause.is_all || !before.to_lowercase().ends_with("but");
+    let is_left_out = |clause: &Clause| {
+        is_meant(clause) && clause.except == Some(BTreeSet::from([*number])) && names(&head(asked))
+    };
     clauses(&text)?.iter().all(is_left_out).then_some(text)
 }
 

@@ -111,7 +111,7 @@ pub(super) const WISHES: &[&str] = &[
 pub(super) const LIMITS: &[&str] = &[
     "not", "never", "no", "none", "nor", "cannot", "only", "just", "one", "ones", "other", "others", "another",
     "first", "later", "today", "tomorrow", "tonight", "before", "after", "again", "nicht", "nie", "kein", "keine",
-    "nur", "andere", "anderen", "erst", "später", "heute", "morgen", "vorher", "nochmal",
+    "nur", "andere", "anderen", "erst", "später", "heute", "morgen", "vorher", "nochmal", "now", "yet", "jetzt",
 ];
 /// Pronouns for whom and what a question is about, and verbs for an email.
 #[rustfmt::skip]

@@ -305,8 +305,8 @@ fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
 
 #[test]
 fn what_is_left_out_may_be_named() {
-    let open =
-        [(1, "Send this email to Bob <bob@x.test>: “Hi”\n```\nAsk Ann\n```"), (3, "Add a task: “call Ann”")];
+    let mail = "Send this email to Bob <bob@x.test>: “Hi”\n```\nAsk Eva later\n```";
+    let open = [(1, mail, ""), (3, "Add a task: “call Ann”", "")];
     let of = |text: &str| with_number(text, &open);
     assert_eq!(of("yes to all except Bob").as_deref(), Some("yes to all except 1"));
     assert_eq!(of("Except ann!").as_deref(), Some("Except 3"));
@@ -314,6 +314,7 @@ fn what_is_left_out_may_be_named() {
     for text in [
         "all except Eve",
         "all except ask",
+        "all except eva",
         "all, Bob",
         "no, bob",
         "except bob later",
@@ -322,8 +323,15 @@ fn what_is_left_out_may_be_named() {
     ] {
         assert_eq!(of(text), None, "{text}");
     }
-    let both = [open[0], (2, "Tell Bob <bob@y.test>")];
+    let both = [open[0], (2, "Tell Bob <bob@y.test>", "")];
     assert_eq!(with_number("all except bob", &both), None, "that may be either");
+    let shown = [open[1], (2, "Tell r@y.test", "Tell r@y.test\n\nGoes to: Ann <r@y.test>")];
+    assert_eq!(with_number("all except ann", &shown), None, "who gets it is shown beside it");
+    let titles = [open[0], (2, "Add a task: “Later, now, yet, it, urgent”", "")];
+    for text in ["yes but later", "yes, but not now", "ok but not yet", "all but not it", "yes but urgent"] {
+        assert_eq!(with_number(text, &titles), None, "{text}");
+    }
+    assert_eq!(with_number("all but urgent", &titles).as_deref(), Some("all but 2"));
 }
 
 fn words() -> Vec<&'static str> {
