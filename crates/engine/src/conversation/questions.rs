@@ -268,8 +268,10 @@ impl Conversations {
                 theirs.iter().position(|question| usize::try_from(question.number()) == Ok(number))
             };
             let all: Vec<usize> = (0..theirs.len()).collect();
+            // Another question may have come since the text was matched.
+            let is_read = verdicts::verdict(given).is_none() || answers_all_listed(given, &open);
             let answers = match verdicts::read(given, theirs.len(), &all, by_number) {
-                Some(Verdicts::Of(answers)) => answers,
+                Some(Verdicts::Of(answers)) if is_read => answers,
                 _ => BTreeMap::new(),
             };
             let closed: Vec<(&QuestionRow, Answer)> = answers

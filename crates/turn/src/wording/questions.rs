@@ -159,7 +159,6 @@ fn shortened(preview: &str) -> String {
     }
 }
 
-/// A recipient, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
     pub address: String,
@@ -172,7 +171,6 @@ pub struct Recipient {
     pub is_answered: bool,
 }
 
-/// What the person's contacts say of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContactMatch {
     /// They can't be read, or only text from outside put it there.
@@ -276,7 +274,6 @@ fn origin(reason: &ApprovalReason, read: String) -> Option<String> {
     }
 }
 
-/// Another reason why it is asked.
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
     match reason {
         ApprovalReason::TooManyRecipients(max) => Some(approvals::too_many_recipients(max)),
@@ -409,7 +406,8 @@ fn are_plain(questions: &[QuestionRow]) -> bool {
 pub fn lists_all(open: &[QuestionRow]) -> (bool, bool) {
     let Some(newest) = open.last() else { return (false, false) };
     let others: Vec<_> = open.iter().filter(|other| other.outbox_id != newest.outbox_id).cloned().collect();
-    let is_listed = !others.is_empty() && newest.body.contains(&still_open(&others));
+    let listed = split(split(&newest.body, ORIGIN).0, OTHERS).1;
+    let is_listed = !others.is_empty() && listed == Some(still_open(&others).as_str());
     (is_listed, is_listed && are_plain(&others))
 }
 
@@ -423,7 +421,6 @@ pub fn how_to_answer(question: &QuestionRow) -> String {
     }
 }
 
-/// Confirms an answer by name.
 pub fn noted(question: &QuestionRow, answer: &Answer) -> String {
     match answer {
         Answer::Text(_) if matches!(question.kind, QuestionKind::Plan { .. }) => words::changing_plan(),
@@ -503,6 +500,18 @@ mod tests {
         several[0].outbox_id = "other".into();
         let text = super::which(&several, &asked[1..]).text;
         assert!(text.contains("**13** Add 1\n**14** Add 2"), "{text}");
+    }
+
+    #[test]
+    fn no_text_of_an_effect_makes_a_yes_count_for_another_question() {
+        let mut asked = approvals_of_one_message(2);
+        asked[0].outbox_id = "other".into();
+        let open = asked[..1].to_vec();
+        let about = Circumstances { still_open: &open, ..Circumstances::default() };
+        asked[1].body = body("Add 2", &about);
+        assert_eq!(lists_all(&asked), (true, true));
+        asked[1].body = body(&format!("Add 2\n{}", still_open(&asked[..1])), &Circumstances::default());
+        assert_eq!(lists_all(&asked), (false, false));
     }
 
     #[test]
