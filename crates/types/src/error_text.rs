@@ -241,7 +241,6 @@ impl ErrorText {
         self.0.iter().any(|(origin, text)| *origin == Origin::Outside && !text.is_empty())
     }
 
-    /// The domains whose rows it names.
     pub fn domains(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().filter_map(|(origin, _)| match origin {
             Origin::Stored(domain, _) => Some(*domain),

@@ -31,7 +31,6 @@ pub fn is_hidden(char: char) -> bool {
     }
 }
 
-/// Whether a text has characters that aren't seen.
 pub fn has_hidden(text: &str) -> bool {
     matches!(removed(text), Cow::Owned(_))
 }

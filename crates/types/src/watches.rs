@@ -83,7 +83,6 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether all fits it.
     pub fn is_everything(&self) -> bool {
         *self == Self { minutes: self.minutes, ..Self::default() }
     }

@@ -61,7 +61,6 @@ impl Conversations {
         self.ask_new(turn, receipts, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
     }
 
-    /// Whether nobody waits for the turn.
     async fn is_unattended(&self, turn: &TurnRow) -> Result<bool, StoreError> {
         Ok(turn.background != 0 || inbox::is_scheduled(&self.store, &turn.id).await?)
     }

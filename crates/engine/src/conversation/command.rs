@@ -23,7 +23,6 @@ const STOPS: [&str; 12] = [
     "stopp",
 ];
 
-/// Whether a text asks to stop what runs, and nothing else.
 pub fn is_stop(text: &str) -> bool {
     STOPS.contains(&text.trim().trim_end_matches(['.', '!']).to_lowercase().as_str())
 }

@@ -64,7 +64,6 @@ fn provider(word: &str) -> Option<ProviderKind> {
     }
 }
 
-/// Whether a person calls an account so.
 fn is_called(account: &AccountRow, name: &str) -> bool {
     account.id == *name || is_label(&account.label, name)
 }
@@ -94,17 +93,14 @@ impl Change {
 }
 
 impl Conversations {
-    /// What skills work with.
     pub fn services(&self) -> &Services {
         &self.orchestrator.agents.executor.services
     }
 
-    /// What begins and ends logins at providers.
     pub fn logins(&self) -> &Logins {
         &self.services().logins
     }
 
-    /// Whether people can connect accounts at all.
     pub fn has_logins(&self) -> bool {
         !self.logins().offer().is_empty()
     }

@@ -65,13 +65,11 @@ pub struct EarlierTurn {
     pub at: i64,
     /// Its message and its answer.
     pub texts: [String; 2],
-    /// Their outside sources.
     pub taints: [Taint; 2],
     pub added: Added,
 }
 
 impl EarlierTurn {
-    /// Whether what it touched names a file.
     pub fn names_file(&self) -> bool {
         [": file ", "; file "].iter().any(|name| self.added.more.contains(name))
     }

@@ -48,7 +48,6 @@ pub struct LeasedTurn {
     pub turn: TurnRow,
     pub lease: Lease,
     pub(super) root: ExecutionId,
-    /// Its executions so far.
     pub(super) rows: Vec<ExecutionRow>,
 }
 
@@ -65,7 +64,6 @@ impl LeasedTurn {
         Begun { root: &self.root, rows: &self.rows, is_new: self.is_new() }
     }
 
-    /// Whether nothing of it has run before.
     pub(super) fn is_new(&self) -> bool {
         self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
     }

@@ -153,7 +153,6 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The results that the model has read.
     fn earlier_results(&self) -> impl Iterator<Item = &str> {
         let calls = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
         calls.filter_map(|call| call.result.as_deref())
@@ -391,7 +390,6 @@ impl Run<'_> {
         self.skip(&skipped).await
     }
 
-    /// Closes agents that will never start.
     async fn skip_unreachable(&mut self) -> Result<(), StoreError> {
         loop {
             let unreachable = self.task_graph.unreachable();
@@ -421,7 +419,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Starts the agents that are ready, as far as the limits allow.
     async fn start_ready(&mut self) -> Result<(), StoreError> {
         for id in self.task_graph.ready() {
             let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
@@ -537,7 +534,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Lets waiting agents go on, because a question of this turn was answered.
     fn wake_waiting(&mut self) {
         for agent in &mut self.task_graph.agents {
             if agent.status == ExecutionStatus::Waiting && !agent.limit_reached && !agent.at_work {
@@ -546,7 +542,6 @@ impl Run<'_> {
         }
     }
 
-    /// Waits until all running agents have ended.
     pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
         while self.task_graph.is_busy() {
             let ended = self.tasks.join_next().await;

@@ -22,7 +22,6 @@ const MAX_LIST: usize = 8000;
 /// The domain whose look-up also says what the product can do.
 pub(super) const ABOUT: &str = "assistant";
 
-/// The tools, in their fixed order.
 pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
     let calls = limits.skill_calls_per_agent;
     let strings = json!({"type": "array", "items": {"type": "string"}});

@@ -45,7 +45,6 @@ impl ActiveCall<'_> {
         !self.row.account.is_empty() && self.accounts.named().is_none()
     }
 
-    /// Refuses a skill that isn't for this person, here.
     pub(super) async fn check_access(&self, skill: &Skill) -> Result<(), Failure> {
         let services = &self.executor.services;
         if skill.is_owners() {

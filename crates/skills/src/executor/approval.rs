@@ -30,7 +30,6 @@ use crate::{ErrorKind, Failure, Skill, SkillError, risk, sources};
 pub struct Approved(());
 
 impl Approved {
-    /// Of a call that was judged to run.
     pub(super) fn by_policy() -> Self {
         Self(())
     }
@@ -192,7 +191,6 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
-    /// Whom a call names, and what is known of them.
     async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
         // A draft goes to nobody.
         if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))
@@ -234,7 +232,6 @@ impl ActiveCall<'_> {
         Ok(targets.iter().filter_map(recipient).collect())
     }
 
-    /// The call as the person is shown it.
     async fn body(
         &self,
         skill: &Skill,

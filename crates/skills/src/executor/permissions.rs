@@ -49,7 +49,6 @@ fn is_owners(skill: &Skill) -> bool {
     skill.is_owners() || needs == Some(Resource::Notes)
 }
 
-/// Whether a skill needs an account that others have.
 fn needs_hidden(accounts: &PersonAccounts, skill: &Skill) -> bool {
     let service = implementation(skill).and_then(|builtin| builtin.needs().service());
     service.is_some_and(|service| accounts.hides(service))

@@ -22,7 +22,6 @@ impl Executor {
         }
     }
 
-    /// Journals a call that isn't made, and why.
     pub async fn refuse(
         &self,
         ctx: &TurnContext,

@@ -14,7 +14,6 @@ use crate::builtin::Withdrawal;
 use crate::call::{Call, CallEnd};
 use crate::{Failure, Grant, Registry, SkillError};
 
-/// The call that is made instead of the one that waits.
 struct Replacement {
     skill: String,
     arguments: Value,

@@ -19,7 +19,6 @@ use crate::{Failure, Handler, Skill, SkillError, by_itself, handlers};
 const LINGER: Duration = Duration::from_mins(1);
 
 impl ActiveCall<'_> {
-    /// Does what a call does outside our own store, again where that may help.
     pub(super) async fn work(
         &self,
         skill: &Skill,
