@@ -319,7 +319,7 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     let is_named = |word: &str| match head.contains('→') {
         _ if PRONOUNS.contains(&word) => true,
         // A word of it may mean what it was before.
-        true => CHANGING.contains(&word),
+        true => !is_mail && CHANGING.contains(&word),
         false => (is_mail && MAILING.contains(&word)) || words(&asked).any(|other| other == word),
     };
     let fits = |word: &str| match token_of(word) {

@@ -239,6 +239,8 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
     for text in ["yes, friday", "yes move it to friday", "yes, the event"] {
         assert!(!agrees_on(text, change), "{text}");
     }
+    let subject = "Send this email to bob@x.test: “Demo: Friday → Monday”";
+    assert!(!agrees_on("yes, move it", subject), "an email about that isn't that");
     for text in [
         "no!! what is that",
         "no!! what is that? i just want the numbers",
