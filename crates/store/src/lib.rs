@@ -84,9 +84,11 @@ pub enum StoreError {
     Closed,
 }
 
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 impl Store {
     /// Opens and migrates the store; an embedded one is created if necessary.
-    pub async fn open(url: &str, clock: SharedClock) -> Result<Self, StoreError> {
+    pub async fn open(url: &str, clock: SharedClock) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
         backend.prepare().await?;
@@ -119,7 +121,7 @@ impl Store {
 
     /// Commits a batch, whole or not at all, and returns the first column of each returned row. It is
     /// [`StoreError::Stale`] when a statement that must find a row finds none.
-    pub async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
+    pub async fn write(&self, batch: Batch) -> Result<Vec<Value>> {
         #[cfg(debug_assertions)]
         if let Some(world) = simulation::world() {
             let mut values = Vec::new();
@@ -132,7 +134,7 @@ impl Store {
     }
 
     /// Commits a batch unless the state it is based on has changed. Returns whether it did.
-    pub async fn try_write(&self, batch: Batch) -> Result<bool, StoreError> {
+    pub async fn try_write(&self, batch: Batch) -> Result<bool> {
         match self.write(batch).await {
             Ok(_) => Ok(true),
             Err(StoreError::Stale(_)) => Ok(false),
@@ -144,7 +146,7 @@ impl Store {
     ///
     /// Write a limit as `LIMIT $n + 0`: with a bare parameter, the embedded database plans the statement again for
     /// each value, which costs more than most of our queries.
-    pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>, StoreError>
+    pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
     {
@@ -158,7 +160,7 @@ impl Store {
         self.inner.reader.with(read).await
     }
 
-    pub async fn first<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>, StoreError>
+    pub async fn first<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
     {
@@ -173,18 +175,18 @@ impl Store {
     }
 
     /// The number that a query returns; 0 without a row.
-    pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64, StoreError> {
+    pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64> {
         Ok(self.first::<(i64,)>(sql, arguments).await?.map_or(0, |row| row.0))
     }
 
     /// Copies the store into a new file while it is in use.
-    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+    pub async fn backup(&self, to: &Path) -> Result<()> {
         self.inner.backend.backup(to).await
     }
 
     /// Rewrites the database's files, so that nothing of deleted rows is left in them. No process may be using the
     /// store. The files don't change if this fails.
-    pub async fn scrub(&self) -> Result<(), StoreError> {
+    pub async fn scrub(&self) -> Result<()> {
         let scrub = async |connection: &mut AnyConnection| {
             for sql in self.inner.backend.scrub_sql() {
                 sqlx::query(*sql).execute(&mut *connection).await?;
@@ -195,7 +197,7 @@ impl Store {
     }
 
     /// Runs a statement that changes no rows.
-    async fn run(&self, sql: &'static str) -> Result<(), StoreError> {
+    async fn run(&self, sql: &'static str) -> Result<()> {
         let run = async |connection: &mut AnyConnection| {
             sqlx::query(sql).execute(connection).await?;
             Ok(())
@@ -215,7 +217,7 @@ impl Store {
     }
 
     /// Closes the store; this is written after everything else.
-    pub(crate) async fn close_with(&self, last: Batch) -> Result<(), StoreError> {
+    pub(crate) async fn close_with(&self, last: Batch) -> Result<()> {
         let written = self.inner.writer.finish(&self.inner.backend, &last).await;
         self.close().await;
         written

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use crate::database::batch::Statement;
-use crate::{Batch, StoreError};
+use crate::{Batch, Result, StoreError};
 
 /// How long a step takes, and whether it fails.
 pub type Passing<'a, E = StoreError> = Pin<Box<dyn Future<Output = Result<(), E>> + Send + 'a>>;
@@ -48,17 +48,14 @@ pub fn world() -> Option<Arc<dyn World>> {
     WORLD.with_borrow(Clone::clone)
 }
 
-pub(crate) async fn before_read() -> Result<(), StoreError> {
+pub(crate) async fn before_read() -> Result<()> {
     match world() {
         Some(world) => world.before_read().await,
         None => Ok(()),
     }
 }
 
-pub(crate) async fn commit<T>(
-    batches: &[Batch],
-    work: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+pub(crate) async fn commit<T>(batches: &[Batch], work: impl Future<Output = Result<T>>) -> Result<T> {
     let Some(world) = world() else { return work.await };
     world.before_commit(batches).await?;
     let done = work.await?;

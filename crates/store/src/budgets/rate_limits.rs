@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::{Backend, Batch, Store, StoreError};
+use crate::{Backend, Batch, Result, Store};
 
 /// The server's clock, in milliseconds.
 macro_rules! now {
@@ -26,12 +26,7 @@ fn time(millis: i64) -> Duration {
 
 /// Counts a request to a model, if fewer than `limit` were counted within the window. Otherwise returns how long until
 /// the next one may be.
-pub async fn take_slot(
-    store: &Store,
-    model: &str,
-    limit: u32,
-    window: Duration,
-) -> Result<Option<Duration>, StoreError> {
+pub async fn take_slot(store: &Store, model: &str, limit: u32, window: Duration) -> Result<Option<Duration>> {
     let (limit, window) = (i64::from(limit), millis(window));
     let mut batch = Batch::new();
     batch.returning(
@@ -67,7 +62,7 @@ pub async fn take_slot(
 }
 
 /// Makes the slots of a model that is asked for the first time, or that may be asked more often than before.
-async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<(), StoreError> {
+async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO model_slots (model, slot) SELECT $1, generate_series(0, $2 - 1) ON CONFLICT DO NOTHING",
@@ -77,7 +72,7 @@ async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<(), StoreEr
 }
 
 /// Records that a model's provider asks for no requests for some time. The longest pause holds.
-pub async fn pause(store: &Store, model: &str, asked: Duration) -> Result<(), StoreError> {
+pub async fn pause(store: &Store, model: &str, asked: Duration) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         concat!(
@@ -91,7 +86,7 @@ pub async fn pause(store: &Store, model: &str, asked: Duration) -> Result<(), St
 }
 
 /// The models whose providers ask for a pause now, and how long it lasts. An embedded store isn't told.
-pub async fn pauses(store: &Store) -> Result<Vec<(String, Duration)>, StoreError> {
+pub async fn pauses(store: &Store) -> Result<Vec<(String, Duration)>> {
     if let Backend::Embedded { .. } = store.backend() {
         return Ok(Vec::new());
     }

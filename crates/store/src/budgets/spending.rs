@@ -20,7 +20,7 @@
 use adjutant_types::{ExecutionId, Flag, InstanceId, PersonId, TurnId};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// The `who` of the row for everyone.
 const EVERYONE: &str = "";
@@ -217,7 +217,7 @@ pub(crate) fn release_person(batch: &mut Batch, person: &PersonId) {
     release_reservations!(batch, "r.person_id = $1", [person.into()]);
 }
 
-pub async fn release_dead(store: &Store) -> Result<(), StoreError> {
+pub async fn release_dead(store: &Store) -> Result<()> {
     const LEFT: &str =
         "SELECT count(*) FROM reservations r WHERE r.instance NOT IN (SELECT id FROM instances)";
     if store.count(LEFT, &[]).await? == 0 {
@@ -229,7 +229,7 @@ pub async fn release_dead(store: &Store) -> Result<(), StoreError> {
 }
 
 /// A day's spending of a person, or of everyone if none is given.
-pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Result<SpendingRow, StoreError> {
+pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Result<SpendingRow> {
     const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, warned_tokens, warned_nano_usd \
                        FROM spending WHERE day = $1 AND who = $2";
     let row = store.first(SQL, &[day.into(), person.map_or(EVERYONE, PersonId::as_str).into()]).await?;

@@ -6,7 +6,7 @@ pub mod role_history;
 use adjutant_types::{ConversationId, PersonId};
 use sqlx::FromRow;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// The model calls of one person or one model.
 #[derive(Debug, Clone, PartialEq, FromRow)]
@@ -139,7 +139,7 @@ macro_rules! of_models {
 }
 
 /// Model calls from `from` until before `to`, by model, the most expensive first.
-pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
+pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>> {
     const SQL: &str = of_models!(
         "c.model",
         "CASE WHEN c.model = '' THEN '(no answer)' ELSE c.model END",
@@ -149,7 +149,7 @@ pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>
 }
 
 /// Model calls from `from` until before `to`, by person, the most expensive first.
-pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
+pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>> {
     const SQL: &str = of_models!(
         "c.person_id",
         "coalesce(nullif(p.name, ''), nullif(c.person_id, ''), '(command line)')",
@@ -159,7 +159,7 @@ pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse
 }
 
 /// The model calls of the orchestrator from `from` until before `to`: their number, tokens and cost.
-pub async fn of_orchestrator(store: &Store, from: i64, to: i64) -> Result<(i64, i64, f64), StoreError> {
+pub async fn of_orchestrator(store: &Store, from: i64, to: i64) -> Result<(i64, i64, f64)> {
     const SQL: &str = "SELECT count(*) AS calls, \
         CAST(coalesce(sum(k.prompt_tokens + k.completion_tokens), 0) AS BIGINT) AS tokens, \
         CAST(coalesce(sum(k.cost_usd), 0) AS DOUBLE PRECISION) AS cost_usd \
@@ -169,7 +169,7 @@ pub async fn of_orchestrator(store: &Store, from: i64, to: i64) -> Result<(i64, 
 }
 
 /// The mean cost of a person's turns since then, in US dollars; none where no call has a price.
-pub async fn mean_turn_cost(store: &Store, person: &PersonId, since: i64) -> Result<Option<f64>, StoreError> {
+pub async fn mean_turn_cost(store: &Store, person: &PersonId, since: i64) -> Result<Option<f64>> {
     const SQL: &str = "SELECT count(DISTINCT e.turn_id) AS turns, \
         CAST(coalesce(sum(k.cost_usd), 0) AS DOUBLE PRECISION) AS cost_usd FROM turns t \
         JOIN executions e ON e.turn_id = t.id JOIN calls k ON k.execution_id = e.id \
@@ -179,7 +179,7 @@ pub async fn mean_turn_cost(store: &Store, person: &PersonId, since: i64) -> Res
 }
 
 /// Skill calls from `from` until before `to`, the most frequent first.
-pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>, StoreError> {
+pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>> {
     const SQL: &str = "SELECT skill AS name, count(*) AS calls, \
         CAST(sum(CASE WHEN status IN ('failed', 'timeout', 'unknown') THEN 1 ELSE 0 END) AS BIGINT) AS failed, \
         CAST(sum(coalesce(ended_at, started_at) - started_at) AS BIGINT) AS duration_ms \
@@ -189,7 +189,7 @@ pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>
 }
 
 /// Agents with a role that started from `from` until before `to` and have ended, by role, the most expensive first.
-pub async fn by_role(store: &Store, from: i64, to: i64) -> Result<Vec<RoleUse>, StoreError> {
+pub async fn by_role(store: &Store, from: i64, to: i64) -> Result<Vec<RoleUse>> {
     const SQL: &str = "SELECT e.role AS name, count(*) AS agents, \
         CAST(sum(CASE WHEN e.status = 'completed' THEN 1 ELSE 0 END) AS BIGINT) AS completed, \
         CAST(sum(CASE WHEN e.bailout = 'tool_calls' THEN 1 ELSE 0 END) AS BIGINT) AS out_of_tool_calls, \

@@ -13,7 +13,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyPool, ConnectOptions, Connection, Executor};
 
 use super::connections::Connections;
-use crate::StoreError;
+use crate::{Result, StoreError};
 use copy::file_url;
 pub use listener::Listener;
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Backend {
 }
 
 impl Backend {
-    pub(crate) fn from_url(url: &str) -> Result<Self, StoreError> {
+    pub(crate) fn from_url(url: &str) -> Result<Self> {
         if let Some(file) = url.strip_prefix("sqlite:") {
             let file = file.strip_prefix("//").unwrap_or(file);
             let file = file.split('?').next().unwrap_or_default();
@@ -233,7 +233,7 @@ impl Backend {
         }
     }
 
-    pub(crate) async fn prepare(&self) -> Result<(), StoreError> {
+    pub(crate) async fn prepare(&self) -> Result<()> {
         let Self::Embedded { file } = self else { return Ok(()) };
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             tokio::fs::create_dir_all(folder).await.map_err(|error| self.open_error(&error))?;
@@ -246,7 +246,7 @@ impl Backend {
     }
 
     /// The connections for writing, and those for reading.
-    pub(crate) async fn connect(&self) -> Result<(Connections, Connections), StoreError> {
+    pub(crate) async fn connect(&self) -> Result<(Connections, Connections)> {
         let (url, setup): (String, &'static str) = match self {
             // FULL: an acknowledged commit survives a power cut, not only a crash.
             Self::Embedded { file } => (
@@ -282,11 +282,7 @@ impl Backend {
     }
 
     /// Connects once without a pool: a pool keeps trying for half a minute and then can't say what was wrong.
-    async fn test_connection(
-        &self,
-        options: &AnyConnectOptions,
-        setup: &'static str,
-    ) -> Result<(), StoreError> {
+    async fn test_connection(&self, options: &AnyConnectOptions, setup: &'static str) -> Result<()> {
         let is_new = match self {
             Self::Embedded { file } => std::fs::metadata(file).map_or(true, |file| file.len() == 0),
             Self::Server { .. } => false,
@@ -318,7 +314,7 @@ impl Backend {
         }
     }
 
-    async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
+    async fn migrate(&self, pool: &AnyPool) -> Result<()> {
         let migrated = match self {
             // The library locks out other processes only on a server.
             Self::Embedded { .. } => {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use adjutant_types::clock;
 use chrono::NaiveDateTime;
 
-use crate::{Store, StoreError};
+use crate::{Result, Store, StoreError};
 
 /// The name of a copy: `adjutant-20260101T090000Z.db`, in UTC.
 const NAME: &str = "adjutant-%Y%m%dT%H%M%SZ.db";
@@ -24,7 +24,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
 }
 
 /// Makes a copy, removes the oldest beyond `limit`, and returns the copy's file. Don't run two at once in a folder.
-pub async fn make(store: &Store, folder: &Path, limit: usize) -> Result<PathBuf, StoreError> {
+pub async fn make(store: &Store, folder: &Path, limit: usize) -> Result<PathBuf> {
     let failed =
         |error: io::Error| StoreError::Backup { to: folder.display().to_string(), reason: error.to_string() };
     let of_part = |name: &str| time_of(name.strip_suffix(PART)?);

@@ -2,7 +2,7 @@
 
 use adjutant_types::InstanceId;
 
-use crate::{Store, StoreError, leases};
+use crate::{Result, Store, leases};
 
 /// Rows that break a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ const RULES: [(&str, &str); 14] = [
 ];
 
 /// Everything that breaks a rule, starting with the database's own integrity check.
-pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
+pub async fn findings(store: &Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if let Some(sql) = store.backend().integrity_sql() {
         let rows: Vec<(String,)> = store.all(sql, &[]).await?;
@@ -105,7 +105,7 @@ pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
 }
 
 /// How many rows each kind of record has, and how many of them are open.
-pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreError> {
+pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>> {
     const COUNTS: [(&str, &str); 13] = [
         ("people", "SELECT count(*) FROM people"),
         ("conversations", "SELECT count(*) FROM conversations"),
@@ -132,7 +132,7 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
 }
 
 /// How many leases belong to instances that are gone.
-pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
+pub async fn stuck_leases(store: &Store) -> Result<usize> {
     let living: Vec<InstanceId> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
     let holders: Vec<(InstanceId,)> =
         store.all("SELECT instance FROM leases WHERE instance IS NOT NULL", &[]).await?;
@@ -140,12 +140,12 @@ pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
 }
 
 /// The migrations that were applied, in order: version and name.
-pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>, StoreError> {
+pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>> {
     store
         .all("SELECT version, description FROM _sqlx_migrations WHERE success = TRUE ORDER BY version", &[])
         .await
 }
 
-pub async fn size(store: &Store) -> Result<i64, StoreError> {
+pub async fn size(store: &Store) -> Result<i64> {
     store.count(store.backend().size_sql(), &[]).await
 }

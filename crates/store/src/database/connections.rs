@@ -12,7 +12,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyConnection, AnyPool, Connection};
 use tokio::sync::Semaphore;
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// How long a connection to a server is trusted without a test.
 const TRUSTED: Duration = Duration::from_secs(1);
@@ -34,10 +34,7 @@ impl Connections {
         Self { pool, idle: Mutex::default(), free: Semaphore::new(max), can_break }
     }
 
-    pub(crate) async fn with<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(crate) async fn with<T>(&self, work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T>) -> Result<T> {
         #[cfg(debug_assertions)]
         if crate::simulation::world().is_some() {
             return crate::simulation::in_place(self.lend(work));
@@ -45,10 +42,7 @@ impl Connections {
         self.lend(work).await
     }
 
-    async fn lend<T>(
-        &self,
-        work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    async fn lend<T>(&self, work: impl AsyncFnOnce(&mut AnyConnection) -> Result<T>) -> Result<T> {
         let _permit = self.free.acquire().await.map_err(|_| StoreError::Closed)?;
         let mut connection = match self.idle_connection().await {
             Some(connection) => connection,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use adjutant_types::TurnId;
 use serde_json::{Value as Json, json};
 
-use crate::{Batch, Store, StoreError, attempts, files, logins, rules, watches};
+use crate::{Batch, Result, Store, attempts, files, logins, rules, watches};
 
 /// How many ids are read at once.
 const READ: i64 = 1000;
@@ -60,7 +60,7 @@ impl Emptied {
 }
 
 /// Empties everything that is too old, or was forgotten. Its future may be dropped at any time.
-pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
+pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied> {
     let before = |age: Duration| {
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         store.now().saturating_sub(age)
@@ -96,7 +96,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
 }
 
 /// When a turn's texts and its trace were emptied.
-pub async fn emptied(store: &Store, turn: &TurnId) -> Result<(Option<i64>, Option<i64>), StoreError> {
+pub async fn emptied(store: &Store, turn: &TurnId) -> Result<(Option<i64>, Option<i64>)> {
     const SQL: &str = "SELECT bodies_emptied_at, traces_emptied_at FROM turns WHERE id = $1";
     Ok(store.first(SQL, &[turn.into()]).await?.unwrap_or_default())
 }
@@ -123,7 +123,7 @@ struct Texts {
 }
 
 /// Empties the turns that are too old, a few per commit, and counts them.
-async fn empty_turns(store: &Store, texts: &Texts, before: i64) -> Result<usize, StoreError> {
+async fn empty_turns(store: &Store, texts: &Texts, before: i64) -> Result<usize> {
     const FAILED: &str = "SELECT id, error FROM executions WHERE turn_id = $1 AND error IS NOT NULL";
     let (mut count, mut from) = (0, 0);
     loop {
@@ -222,7 +222,7 @@ fn kind_of(error: &str) -> String {
 }
 
 /// Clears the history of conversations in which everything is old, as `/new` does.
-async fn clear_old_history(store: &Store, before: i64) -> Result<(), StoreError> {
+async fn clear_old_history(store: &Store, before: i64) -> Result<()> {
     const SILENT: &str = "SELECT c.id FROM conversations c WHERE \
         (c.summary <> '' OR EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = c.id \
          AND t.seq > c.history_from AND t.seq > c.compacted_to AND t.bodies_emptied_at IS NULL)) \
@@ -248,7 +248,7 @@ async fn clear_old_history(store: &Store, before: i64) -> Result<(), StoreError>
 }
 
 /// Commands, reminders and other messages that belong to no turn.
-async fn empty_single_messages(store: &Store, before: i64) -> Result<usize, StoreError> {
+async fn empty_single_messages(store: &Store, before: i64) -> Result<usize> {
     const SENT: &str = "UPDATE outbox SET text = '', choices = '[]' WHERE seq IN (SELECT seq FROM outbox \
         WHERE turn_id IS NULL AND text <> '' AND state IN ('sent', 'dead') AND created_at < $1 LIMIT $2 + 0) \
         RETURNING seq";
@@ -264,14 +264,14 @@ const FOUND: &str = "UPDATE watch_items SET thing = NULL WHERE seq IN (SELECT se
 const KEYS: &str = "DELETE FROM watch_items WHERE seq IN (SELECT seq FROM watch_items \
     WHERE found_at < $1 AND state NOT IN ('new', 'later') LIMIT $2 + 0) RETURNING seq";
 
-async fn delete_memories(store: &Store, before: i64) -> Result<usize, StoreError> {
+async fn delete_memories(store: &Store, before: i64) -> Result<usize> {
     const OLD: &str = "DELETE FROM memories WHERE seq IN (SELECT seq FROM memories WHERE created_at < $1 \
                        ORDER BY created_at LIMIT $2 + 0) RETURNING seq";
     repeat(store, OLD, before).await
 }
 
 /// Repeats a statement that changes a few rows until none are left, and counts them.
-async fn repeat(store: &Store, sql: &'static str, before: i64) -> Result<usize, StoreError> {
+async fn repeat(store: &Store, sql: &'static str, before: i64) -> Result<usize> {
     let mut count = 0;
     loop {
         let mut batch = Batch::new();

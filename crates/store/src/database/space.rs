@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// Fewer free pages than this, a megabyte, aren't worth the work.
 const FEW: i64 = 256;
@@ -30,14 +30,14 @@ impl Pages {
 }
 
 /// The pages of the embedded file; none for a server.
-pub async fn pages(store: &Store) -> Result<Option<Pages>, StoreError> {
+pub async fn pages(store: &Store) -> Result<Option<Pages>> {
     let Some(sql) = store.backend().pages_sql() else { return Ok(None) };
     let row: Option<(i64, i64, i64)> = store.first(sql, &[]).await?;
     Ok(row.map(|(all, free, gives_back)| Pages { all, free, gives_back: gives_back > 0 }))
 }
 
 /// Returns spare pages to the disk and counts them. Its future may be dropped at any time.
-pub async fn give_back(store: &Store) -> Result<i64, StoreError> {
+pub async fn give_back(store: &Store) -> Result<i64> {
     let (step, to_disk) = store.backend().give_back_sql();
     let mut returned = 0;
     while let Some(pages) = pages(store).await?

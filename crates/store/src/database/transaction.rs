@@ -11,7 +11,7 @@ use futures::TryStreamExt;
 use sqlx::{AnyConnection, AssertSqlSafe, Either, Executor, Row};
 
 use super::batch::{Batch, Statement, Value};
-use crate::{Backend, Stale, StoreError};
+use crate::{Backend, Result, Stale, StoreError};
 
 /// The error code of `apply_statements` for a statement that didn't find its row. Its message is the statement's number.
 const STALE: &str = "AD001";
@@ -21,7 +21,7 @@ pub(super) async fn commit(
     connection: &mut AnyConnection,
     backend: &Backend,
     batches: &[Batch],
-) -> Result<Vec<Vec<Value>>, StoreError> {
+) -> Result<Vec<Vec<Value>>> {
     if let [batch] = batches
         && let [statement] = batch.statements.as_slice()
     {
@@ -34,7 +34,7 @@ pub(super) async fn commit(
     }
 }
 
-async fn alone(connection: &mut AnyConnection, statement: &Statement) -> Result<Vec<Value>, StoreError> {
+async fn alone(connection: &mut AnyConnection, statement: &Statement) -> Result<Vec<Value>> {
     let mut query = sqlx::query(statement.sql);
     for argument in &statement.arguments {
         query = argument.bind(query);
@@ -56,7 +56,7 @@ async fn embedded(
     connection: &mut AnyConnection,
     begin: &'static str,
     batches: &[Batch],
-) -> Result<Vec<Vec<Value>>, StoreError> {
+) -> Result<Vec<Vec<Value>>> {
     let work = async {
         let mut values = Vec::with_capacity(batches.len());
         let mut before = begin;
@@ -83,7 +83,7 @@ async fn together(
     connection: &mut AnyConnection,
     before: &'static str,
     statements: &[Statement],
-) -> Result<Vec<Value>, StoreError> {
+) -> Result<Vec<Value>> {
     match in_one_message(connection, before, statements).await {
         Err(StoreError::Database(error)) if statements.iter().any(|statement| statement.must.is_some()) => {
             // A batch of a group runs again alone anyway.
@@ -106,7 +106,7 @@ async fn in_one_message(
     connection: &mut AnyConnection,
     before: &'static str,
     statements: &[Statement],
-) -> Result<Vec<Value>, StoreError> {
+) -> Result<Vec<Value>> {
     let mut text = before.to_owned();
     let mut offset = 0;
     for statement in statements {
@@ -151,7 +151,7 @@ async fn in_one_message(
     }
 }
 
-async fn server(connection: &mut AnyConnection, batches: &[Batch]) -> Result<Vec<Vec<Value>>, StoreError> {
+async fn server(connection: &mut AnyConnection, batches: &[Batch]) -> Result<Vec<Vec<Value>>> {
     let statements: Vec<&Statement> = batches.iter().flat_map(|batch| &batch.statements).collect();
     let query = sqlx::query("SELECT statement, value FROM apply_statements($1)").bind(request(&statements));
     let rows = match query.fetch_all(&mut *connection).await {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use super::batch::{Batch, Value};
 use super::connections::Connections;
 use super::transaction;
-use crate::{Backend, StoreError};
+use crate::{Backend, Result, StoreError};
 
 /// With more than this in one transaction, the first ones wait too long.
 const GROUP: usize = 256;
@@ -26,7 +26,7 @@ const GROUP: usize = 256;
 /// How often a batch that conflicts with others is tried.
 const TRIES: u64 = 30;
 
-type Reply = oneshot::Sender<Result<Vec<Value>, StoreError>>;
+type Reply = oneshot::Sender<Result<Vec<Value>>>;
 type Waiting = (Batch, Reply);
 
 pub(crate) struct Writer {
@@ -53,7 +53,7 @@ impl Writer {
         }
     }
 
-    pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
+    pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Value>> {
         let (reply, answer) = oneshot::channel();
         let sender = self.sender.upgrade().ok_or(StoreError::Closed)?;
         sender.send((batch, reply)).await.map_err(|_| StoreError::Closed)?;
@@ -68,7 +68,7 @@ impl Writer {
     }
 
     /// Writes all that waits, and this after it. Nothing can be written from then on.
-    pub(crate) async fn finish(&self, backend: &Backend, last: &Batch) -> Result<(), StoreError> {
+    pub(crate) async fn finish(&self, backend: &Backend, last: &Batch) -> Result<()> {
         self.drain().await;
         commit_alone(&self.connections, backend, last).await.map(drop)
     }
@@ -119,11 +119,7 @@ fn is_undone(error: &StoreError) -> bool {
 
 /// Commits one batch. Writers that update the same rows in different orders can deadlock; the database then rolls
 /// back one of them, which can simply try again.
-async fn commit_alone(
-    connections: &Connections,
-    backend: &Backend,
-    batch: &Batch,
-) -> Result<Vec<Value>, StoreError> {
+async fn commit_alone(connections: &Connections, backend: &Backend, batch: &Batch) -> Result<Vec<Value>> {
     let mut tries = 1;
     loop {
         match commit(connections, backend, std::slice::from_ref(batch)).await {
@@ -137,11 +133,7 @@ async fn commit_alone(
     }
 }
 
-async fn commit(
-    connections: &Connections,
-    backend: &Backend,
-    batches: &[Batch],
-) -> Result<Vec<Vec<Value>>, StoreError> {
+async fn commit(connections: &Connections, backend: &Backend, batches: &[Batch]) -> Result<Vec<Vec<Value>>> {
     let work = connections.with(async |connection| transaction::commit(connection, backend, batches).await);
     #[cfg(debug_assertions)]
     let work = crate::simulation::commit(batches, work);

@@ -2,10 +2,10 @@
 
 use adjutant_types::ExecutionId;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// The question of a call's server, as JSON; none if the server asked nothing.
-pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {
+pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT asked FROM executions WHERE id = $1", &[id.into()]).await?;
     Ok(row.and_then(|(asked,)| asked))

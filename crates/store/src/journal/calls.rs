@@ -4,7 +4,7 @@ use adjutant_types::{ExecutionId, TurnId};
 use sqlx::FromRow;
 
 use super::first_messages;
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CallRow {
@@ -109,12 +109,12 @@ pub fn insert_prefix(batch: &mut Batch, hash: &str, system: &str, tools: &str) {
 }
 
 /// The stable prefix with a hash: the system text, and the tools as JSON.
-pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)>, StoreError> {
+pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)>> {
     store.first("SELECT system, tools FROM prefixes WHERE hash = $1", &[hash.into()]).await
 }
 
 /// The model calls of an execution, in order.
-pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>, StoreError> {
+pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>> {
     let mut rows = store
         .all(
             "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
@@ -127,10 +127,7 @@ pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<
 }
 
 /// The tool calls of an execution, in order.
-pub async fn tools_of_execution(
-    store: &Store,
-    execution: &ExecutionId,
-) -> Result<Vec<ToolCallRow>, StoreError> {
+pub async fn tools_of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<ToolCallRow>> {
     store
         .all(
             "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
@@ -142,7 +139,7 @@ pub async fn tools_of_execution(
 
 /// The texts beside the tool calls of a turn's orchestrator that its person hasn't been shown, in order, each with the
 /// number of its model call.
-pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>, StoreError> {
+pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>> {
     store
         .all(
             "SELECT c.n, c.text FROM calls c JOIN executions e ON e.id = c.execution_id JOIN turns t ON t.id = e.turn_id \
@@ -154,7 +151,7 @@ pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>,
 }
 
 /// The cost of the model calls of a turn, without their texts.
-pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
+pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>> {
     store
         .all(
             "SELECT c.execution_id, c.n, c.prefix, '' AS first_messages, '' AS text, c.model, c.error, c.prompt_tokens, \
@@ -165,7 +162,7 @@ pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, Stor
         .await
 }
 
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>> {
     let mut rows = store
         .all(
             "SELECT c.execution_id, c.n, c.prefix, c.first_messages, c.text, c.model, c.error, c.prompt_tokens, \

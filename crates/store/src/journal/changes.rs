@@ -4,7 +4,7 @@
 use adjutant_types::{PersonId, TurnId};
 use sqlx::FromRow;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 const MAX_ROWS: i64 = 50_000;
 
@@ -29,17 +29,13 @@ pub fn of_thing(batch: &mut Batch, person: &PersonId, thing: &str) {
 }
 
 /// The position of the latest change.
-pub async fn last(store: &Store) -> Result<(i64, i64), StoreError> {
+pub async fn last(store: &Store) -> Result<(i64, i64)> {
     let last: Option<(i64, i64)> = store.first(store.backend().last_change_sql(), &[]).await?;
     Ok(last.unwrap_or_default())
 }
 
 /// The changes after a position, at most `limit`; none if some of them were deleted already.
-pub async fn after(
-    store: &Store,
-    (tx, seq): (i64, i64),
-    limit: i64,
-) -> Result<Option<Vec<ChangeRow>>, StoreError> {
+pub async fn after(store: &Store, (tx, seq): (i64, i64), limit: i64) -> Result<Option<Vec<ChangeRow>>> {
     let rows = store.all(store.backend().changes_sql(), &[tx.into(), seq.into(), limit.into()]).await?;
     let find = "SELECT count(*) FROM changes WHERE tx = $1 AND seq = $2";
     let is_found = rows.is_empty() || store.count(find, &[tx.into(), seq.into()]).await? > 0;
@@ -47,7 +43,7 @@ pub async fn after(
     Ok(is_whole.then_some(rows))
 }
 
-pub async fn prune(store: &Store) -> Result<(), StoreError> {
+pub async fn prune(store: &Store) -> Result<()> {
     let count = store.count("SELECT coalesce(max(seq) - min(seq), 0) FROM changes", &[]).await?;
     if count <= MAX_ROWS {
         return Ok(());

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 
 use crate::inbox::came_by_itself;
 use crate::turns::PastTurn;
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// An open task, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +131,7 @@ struct Line {
 }
 
 /// Reads the data for a turn's first messages.
-pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData, StoreError> {
+pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData> {
     let ContextQuery { person, conversation, turn, after, tasks, turns, day: (from, to) } = query;
     let arguments = [
         person.into(),

@@ -6,7 +6,7 @@ use adjutant_types::{
 };
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// A skill call, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -26,7 +26,7 @@ pub struct UndoRow {
 }
 
 /// The skill calls of a turn, in the order of their creation.
-pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, StoreError> {
+pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>> {
     store
         .all(
             "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
@@ -37,7 +37,7 @@ pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, St
 }
 
 /// JSON: how to take back what a call of this person did; empty if that is impossible.
-pub async fn undo_of(store: &Store, id: &ExecutionId, person: &PersonId) -> Result<String, StoreError> {
+pub async fn undo_of(store: &Store, id: &ExecutionId, person: &PersonId) -> Result<String> {
     const SQL: &str = "SELECT coalesce(e.undo, '') FROM executions e JOIN turns t ON t.id = e.turn_id \
                        WHERE e.id = $1 AND t.person_id = $2";
     let undo: Option<(String,)> = store.first(SQL, &[id.into(), person.into()]).await?;
@@ -194,7 +194,7 @@ pub struct Closing {
 }
 
 /// Whether a call since a time changed an event.
-pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool, StoreError> {
+pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM (SELECT coalesce(parameters, '') || coalesce(data, '') AS whole FROM executions \
                        WHERE started_at >= $1 AND skill IN ('calendar.create_event', 'calendar.update_event', \
                        'calendar.delete_event')) c WHERE replace(whole, $2, '') <> whole";
@@ -202,10 +202,7 @@ pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool
 }
 
 /// The conversation and arguments of a skill call that sent an email.
-pub async fn sent_by(
-    store: &Store,
-    id: &ExecutionId,
-) -> Result<Option<(ConversationId, String)>, StoreError> {
+pub async fn sent_by(store: &Store, id: &ExecutionId) -> Result<Option<(ConversationId, String)>> {
     store
         .first(
             "SELECT conversation_id, parameters FROM executions \
@@ -216,14 +213,14 @@ pub async fn sent_by(
 }
 
 /// For whom a call wrote an email, and the outside sources of what it was given and read.
-pub async fn written_for(store: &Store, id: &ExecutionId) -> Result<Option<(PersonId, Taint)>, StoreError> {
+pub async fn written_for(store: &Store, id: &ExecutionId) -> Result<Option<(PersonId, Taint)>> {
     const SQL: &str = "SELECT t.person_id, e.taint FROM executions e JOIN turns t ON t.id = e.turn_id \
                        WHERE e.id = $1 AND e.kind = 'skill'";
     store.first(SQL, &[id.into()]).await
 }
 
 /// The progress of a call that must not be made twice.
-pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {
+pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
     Ok(row.and_then(|(phase,)| phase))
@@ -289,7 +286,7 @@ pub fn set_account(batch: &mut Batch, id: &ExecutionId, account: &AccountId) {
 }
 
 /// The outside sources of what an execution was given and read; clean if it isn't there.
-pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint, StoreError> {
+pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint> {
     let row: Option<(Taint,)> =
         store.first("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?;
     Ok(row.map(|(taint,)| taint).unwrap_or_default())
@@ -354,17 +351,13 @@ pub fn close_all(batch: &mut Batch, turn: &TurnId, orchestrator: ExecutionStatus
 }
 
 /// All executions of a turn, in the order of their creation.
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }
 
 /// The skill calls that other turns of the turn's person have completed in its conversation since this time, and nobody has
 /// undone.
-pub async fn done_elsewhere(
-    store: &Store,
-    turn: &TurnId,
-    since: i64,
-) -> Result<Vec<ExecutionRow>, StoreError> {
+pub async fn done_elsewhere(store: &Store, turn: &TurnId, since: i64) -> Result<Vec<ExecutionRow>> {
     store
         .all(
             select!(
@@ -379,7 +372,7 @@ pub async fn done_elsewhere(
 }
 
 /// How many agents of a turn have a name that begins like this.
-pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Result<i64, StoreError> {
+pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Result<i64> {
     let letters = i64::try_from(beginning.chars().count()).unwrap_or(i64::MAX);
     store
         .count(
@@ -391,7 +384,7 @@ pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Resu
 }
 
 /// The skill calls of one agent and the agents below it, in the order of their creation.
-pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>, StoreError> {
+pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>> {
     store.all(select!("WHERE parent_id = $1 ORDER BY seq"), &[agent.into()]).await
 }
 
@@ -406,11 +399,7 @@ pub struct PastCall {
 
 /// The completed skill calls of a conversation's turns from this one on, in order. Files that came with a turn's messages
 /// count as found by `files.sent`.
-pub async fn calls_since(
-    store: &Store,
-    conversation: &ConversationId,
-    from: i64,
-) -> Result<Vec<PastCall>, StoreError> {
+pub async fn calls_since(store: &Store, conversation: &ConversationId, from: i64) -> Result<Vec<PastCall>> {
     store
         .all(
             // A file's name has neither quotes nor backslashes.
@@ -441,7 +430,7 @@ pub async fn shown_to(
     (conversation, person): (&ConversationId, &PersonId),
     turn: &TurnId,
     limit: i64,
-) -> Result<Vec<PersonsResult>, StoreError> {
+) -> Result<Vec<PersonsResult>> {
     store
         .all(
             "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \

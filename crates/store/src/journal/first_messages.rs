@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sqlx::FromRow;
 
 use super::calls::CallRow;
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store, StoreError};
 
 /// In place of an answer that a turn didn't give.
 const NO_ANSWER: &str = "(no answer)";
@@ -107,7 +107,7 @@ struct TextsRow {
 }
 
 /// Replaces the named turns of these rows by what they said.
-pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), StoreError> {
+pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<()> {
     for row in rows {
         let is_short = |stored: &&str| stored.contains(r#""cut":"#) || stored.contains(r#""summary":"#);
         let Some(stored) = row.first_messages.as_deref().filter(is_short) else { continue };
@@ -134,12 +134,7 @@ pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<(), 
 }
 
 /// Writes out the summary at the end of a message, which this turn keeps.
-async fn write_out(
-    store: &Store,
-    execution: &ExecutionId,
-    message: &mut Value,
-    turn: i64,
-) -> Result<(), StoreError> {
+async fn write_out(store: &Store, execution: &ExecutionId, message: &mut Value, turn: i64) -> Result<()> {
     let found: Option<(Option<String>,)> = store
         .first(
             "SELECT k.first_messages FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
@@ -159,11 +154,7 @@ async fn write_out(
 }
 
 /// The messages of some turns.
-async fn messages_of(
-    store: &Store,
-    execution: &ExecutionId,
-    stored: PastTurns,
-) -> Result<Vec<Value>, StoreError> {
+async fn messages_of(store: &Store, execution: &ExecutionId, stored: PastTurns) -> Result<Vec<Value>> {
     let mut seq = 0;
     let turns: Vec<(i64, Added)> = stored
         .past

@@ -3,7 +3,7 @@
 use adjutant_types::{ExecutionId, PersonId, RunStatus, TurnId};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RunRow {
@@ -88,12 +88,12 @@ pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
     );
 }
 
-pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// Runs whose id begins with a text, newest first.
-pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>> {
     store
         .all(
             select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
@@ -102,7 +102,7 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
         .await
 }
 
-pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>> {
     store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
 }
 
@@ -111,7 +111,7 @@ pub async fn newest_of(
     store: &Store,
     whose: Option<&PersonId>,
     limit: i64,
-) -> Result<Vec<(RunRow, PersonId)>, StoreError> {
+) -> Result<Vec<(RunRow, PersonId)>> {
     const SQL: &str = "SELECT r.id, t.person_id FROM runs r JOIN turns t ON t.id = r.turn_id \
                        WHERE $1 = '' OR t.person_id = $1 ORDER BY r.seq DESC LIMIT $2 + 0";
     let found: Vec<(ExecutionId, PersonId)> =
@@ -124,7 +124,7 @@ pub async fn newest_of(
 }
 
 /// The runs of a turn, oldest first.
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }
 
@@ -173,20 +173,16 @@ pub fn delete_plan(batch: &mut Batch, id: &ExecutionId) {
 }
 
 /// The newest version of a plan.
-pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>, StoreError> {
+pub async fn plan(store: &Store, id: &ExecutionId) -> Result<Option<PlanRow>> {
     store.first(select_plan!("WHERE p.id = $1 ORDER BY p.version DESC LIMIT 1"), &[id.into()]).await
 }
 
-pub async fn plan_version(
-    store: &Store,
-    id: &ExecutionId,
-    version: i64,
-) -> Result<Option<PlanRow>, StoreError> {
+pub async fn plan_version(store: &Store, id: &ExecutionId, version: i64) -> Result<Option<PlanRow>> {
     store.first(select_plan!("WHERE p.id = $1 AND p.version = $2"), &[id.into(), version.into()]).await
 }
 
 /// The version of its plan that a run is of; none if it wasn't planned.
-pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>, StoreError> {
+pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>> {
     match run.plan_version {
         Some(version) => plan_version(store, &run.id, version).await,
         None => plan(store, &run.id).await,
@@ -194,11 +190,7 @@ pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>, Sto
 }
 
 /// The newest plans whose ids begin with a text, each in its newest version.
-pub async fn plans_beginning_with(
-    store: &Store,
-    beginning: &str,
-    limit: i64,
-) -> Result<Vec<PlanRow>, StoreError> {
+pub async fn plans_beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<PlanRow>> {
     store
         .all(
             select_plan!(
@@ -222,7 +214,7 @@ pub struct AgentCost {
 }
 
 /// The cost of the agents of a turn, by their names.
-pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>, StoreError> {
+pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>> {
     store
         .all(
             "SELECT e.agent_id, count(*) AS calls, \

@@ -6,7 +6,7 @@ use adjutant_types::{
 };
 use sqlx::FromRow;
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// A message that somebody wrote.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -64,7 +64,7 @@ pub async fn turns(
     person: &PersonId,
     (before, channel): (i64, &str),
     limit: i64,
-) -> Result<Vec<(i64, TurnId, i64)>, StoreError> {
+) -> Result<Vec<(i64, TurnId, i64)>> {
     const SQL: &str = concat!(
         "SELECT t.seq, t.id, t.started_at FROM turns t WHERE t.seq < $2 AND ",
         of_person!(),
@@ -75,7 +75,7 @@ pub async fn turns(
 }
 
 /// A person's turns that haven't ended, the newest first.
-pub async fn open_turns(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<(TurnId,)>, StoreError> {
+pub async fn open_turns(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<(TurnId,)>> {
     const SQL: &str = concat!(
         "SELECT t.id FROM turns t WHERE t.ended_at IS NULL AND ",
         of_person!(),
@@ -85,7 +85,7 @@ pub async fn open_turns(store: &Store, person: &PersonId, limit: i64) -> Result<
 }
 
 /// All turns that haven't ended, the newest first.
-pub async fn all_open_turns(store: &Store, limit: i64) -> Result<Vec<(TurnId,)>, StoreError> {
+pub async fn all_open_turns(store: &Store, limit: i64) -> Result<Vec<(TurnId,)>> {
     let sql = "SELECT id FROM turns WHERE ended_at IS NULL ORDER BY seq DESC LIMIT $1 + 0";
     store.all(sql, &[limit.into()]).await
 }
@@ -97,7 +97,7 @@ pub async fn can_repeat(
     conversation: &ConversationId,
     name: &str,
     elsewhere: &str,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let sql = "SELECT count(*) FROM conversations c WHERE c.id = $1 AND c.shared = 0 AND NOT EXISTS \
                (SELECT 1 FROM inbox i WHERE i.event = c.channel || ' ' || $2 OR i.event = $3 || ' ' || $2)";
     Ok(store.count(sql, &[conversation.into(), name.into(), elsewhere.into()]).await? > 0)
@@ -105,35 +105,32 @@ pub async fn can_repeat(
 
 /// The turn that a message began, by the message's name in the inbox: none without such a message, none inside before the
 /// turn begins.
-pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>, StoreError> {
+pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>> {
     let row: Option<(Option<TurnId>,)> =
         store.first("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await?;
     Ok(row.map(|(turn,)| turn))
 }
 
 /// The turn of a message of ours, if it has one, and whose conversation it is in.
-pub async fn place_of(
-    store: &Store,
-    message: &OutboxId,
-) -> Result<Option<(Option<TurnId>, PersonId)>, StoreError> {
+pub async fn place_of(store: &Store, message: &OutboxId) -> Result<Option<(Option<TurnId>, PersonId)>> {
     let sql = "SELECT o.turn_id, c.person_id FROM outbox o JOIN conversations c ON c.id = o.conversation_id WHERE o.id = $1";
     store.first(sql, &[message.into()]).await
 }
 
 /// When the turn with this number began.
-pub async fn began(store: &Store, number: i64) -> Result<Option<i64>, StoreError> {
+pub async fn began(store: &Store, number: i64) -> Result<Option<i64>> {
     let row: Option<(i64,)> =
         store.first("SELECT started_at FROM turns WHERE seq = $1", &[number.into()]).await?;
     Ok(row.map(|(began,)| began))
 }
 
 /// Whether a turn is among a person's.
-pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool> {
     const SQL: &str = concat!("SELECT count(*) FROM turns t WHERE t.id = $2 AND ", of_person!());
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }
 
-pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<TurnId>, StoreError> {
+pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<TurnId>> {
     let row: Option<(TurnId,)> =
         store.first("SELECT turn_id FROM executions WHERE id = $1", &[execution.into()]).await?;
     Ok(row.map(|(turn,)| turn))
@@ -167,12 +164,12 @@ macro_rules! reply {
 }
 
 /// The messages to the assistant in a turn, in order.
-pub async fn said_in(store: &Store, turn: &TurnId) -> Result<Vec<SaidRow>, StoreError> {
+pub async fn said_in(store: &Store, turn: &TurnId) -> Result<Vec<SaidRow>> {
     store.all(inbox_sql!("WHERE i.turn_id = $1 AND i.kind <> 'press' ORDER BY i.id"), &[turn.into()]).await
 }
 
 /// The replies in a turn, in order.
-pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>, StoreError> {
+pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>> {
     store.all(reply!("WHERE o.turn_id = $1 ORDER BY o.seq"), &[turn.into()]).await
 }
 
@@ -182,7 +179,7 @@ pub async fn said_alone(
     person: &PersonId,
     (from, to, channel): (i64, i64, &str),
     limit: i64,
-) -> Result<Vec<SaidRow>, StoreError> {
+) -> Result<Vec<SaidRow>> {
     store
         .all(
             inbox_sql!(
@@ -201,7 +198,7 @@ pub async fn replies_alone(
     person: &PersonId,
     (from, to, channel): (i64, i64, &str),
     limit: i64,
-) -> Result<Vec<ReplyRow>, StoreError> {
+) -> Result<Vec<ReplyRow>> {
     store
         .all(
             reply!(
@@ -215,7 +212,7 @@ pub async fn replies_alone(
 }
 
 /// The people with turns, the last one to write first: id, name, and when.
-pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, i64)>, StoreError> {
+pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, i64)>> {
     store
         .all(
             "SELECT p.id, p.name, max(t.started_at) AS last FROM people p JOIN turns t ON t.person_id = p.id \
@@ -230,26 +227,26 @@ pub async fn plans(
     store: &Store,
     whose: Option<&PersonId>,
     limit: i64,
-) -> Result<Vec<(ExecutionId, PersonId)>, StoreError> {
+) -> Result<Vec<(ExecutionId, PersonId)>> {
     let sql = "SELECT p.id, t.person_id FROM plans p JOIN turns t ON t.id = p.turn_id \
                WHERE p.version = 1 AND ($1 = '' OR t.person_id = $1) ORDER BY p.seq DESC LIMIT $2 + 0";
     store.all(sql, &[whose.map_or("", |whose| whose.as_str()).into(), limit.into()]).await
 }
 
 /// The first plan that was made in a turn.
-pub async fn plan_of_turn(store: &Store, turn: &TurnId) -> Result<Option<ExecutionId>, StoreError> {
+pub async fn plan_of_turn(store: &Store, turn: &TurnId) -> Result<Option<ExecutionId>> {
     let sql = "SELECT id FROM plans WHERE turn_id = $1 ORDER BY seq LIMIT 1";
     let row: Option<(ExecutionId,)> = store.first(sql, &[turn.into()]).await?;
     Ok(row.map(|(id,)| id))
 }
 
 /// Whether a message is in the outbox.
-pub async fn is_replied(store: &Store, message: &OutboxId) -> Result<bool, StoreError> {
+pub async fn is_replied(store: &Store, message: &OutboxId) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM outbox WHERE id = $1", &[message.into()]).await? > 0)
 }
 
 /// A person's open questions that were asked, each as its message, oldest first.
-pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(OutboxId, TurnId)>, StoreError> {
+pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(OutboxId, TurnId)>> {
     store
         .all(
             "SELECT DISTINCT o.id, o.turn_id, o.seq FROM questions q JOIN outbox o ON o.id = q.outbox_id \
@@ -261,30 +258,26 @@ pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(Out
 }
 
 /// How many messages with open questions a person has.
-pub async fn count_open_questions(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+pub async fn count_open_questions(store: &Store, person: &PersonId) -> Result<i64> {
     let sql = "SELECT count(DISTINCT outbox_id) FROM questions \
                WHERE state = 'pending' AND person_id = $1 AND outbox_id <> ''";
     store.count(sql, &[person.into()]).await
 }
 
 /// A person's open questions whether to go on beyond a day's budget, the oldest first.
-pub async fn budget_questions(store: &Store, person: &PersonId) -> Result<Vec<QuestionId>, StoreError> {
+pub async fn budget_questions(store: &Store, person: &PersonId) -> Result<Vec<QuestionId>> {
     let sql = "SELECT id FROM questions WHERE state = 'pending' AND person_id = $1 AND kind = 'continue' \
                AND detail = 'budget' AND outbox_id <> '' ORDER BY seq LIMIT 1000";
     let rows: Vec<(QuestionId,)> = store.all(sql, &[person.into()]).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>, StoreError> {
+pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>> {
     store.first(reply!("WHERE o.id = $1"), &[message.into()]).await
 }
 
 /// The turns in which a person had something remembered, the newest first, each with what was remembered as JSON.
-pub async fn remembered_in(
-    store: &Store,
-    person: &PersonId,
-    limit: i64,
-) -> Result<Vec<(TurnId, String)>, StoreError> {
+pub async fn remembered_in(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<(TurnId, String)>> {
     let sql = "SELECT t.id, e.data FROM turns t JOIN executions e ON e.turn_id = t.id WHERE t.person_id = $1 \
                AND e.skill = 'memory.save' AND e.data IS NOT NULL ORDER BY t.seq DESC LIMIT $2 + 0";
     store.all(sql, &[person.into(), limit.into()]).await
@@ -295,7 +288,7 @@ pub async fn memories(
     store: &Store,
     person: &PersonId,
     limit: i64,
-) -> Result<Vec<(MemoryId, String, String, String, i64)>, StoreError> {
+) -> Result<Vec<(MemoryId, String, String, String, i64)>> {
     let sql = "SELECT id, kind, scope, text, created_at FROM memories WHERE person_id = $1 ORDER BY seq DESC LIMIT $2 + 0";
     store.all(sql, &[person.into(), limit.into()]).await
 }

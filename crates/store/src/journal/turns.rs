@@ -4,7 +4,7 @@ use adjutant_types::{ConversationId, Ending, Flag, InstanceId, PersonId, Taint, 
 use sqlx::FromRow;
 
 use crate::leases::Lease;
-use crate::{Batch, Stale, Store, StoreError, inbox};
+use crate::{Batch, Result, Stale, Store, inbox};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct TurnRow {
@@ -128,12 +128,7 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
 }
 
 /// Records whether the person whose turn it is dislikes its answer.
-pub async fn set_disliked(
-    store: &Store,
-    turn: &TurnId,
-    person: &PersonId,
-    is_disliked: bool,
-) -> Result<(), StoreError> {
+pub async fn set_disliked(store: &Store, turn: &TurnId, person: &PersonId, is_disliked: bool) -> Result<()> {
     let (mut batch, at) = (Batch::new(), is_disliked.then(|| store.now()));
     let sql = "UPDATE turns SET disliked_at = $1 WHERE id = $2 AND person_id = $3";
     batch.run(sql, [at.into(), turn.into(), person.into()]);
@@ -158,13 +153,13 @@ pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
 }
 
 /// The outside sources of everything that an ended turn read.
-pub async fn taint(store: &Store, turn: &TurnId) -> Result<Taint, StoreError> {
+pub async fn taint(store: &Store, turn: &TurnId) -> Result<Taint> {
     let row: Option<(Taint,)> = store.first("SELECT taint FROM turns WHERE id = $1", &[turn.into()]).await?;
     Ok(row.map(|(taint,)| taint).unwrap_or_default())
 }
 
 /// Puts a turn back in its lane for later, after an internal error or to wait for its time.
-pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
+pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<()> {
     let mut batch = lease.release();
     batch.run(
         // Not for later if someone stops or pauses it at this moment.
@@ -183,7 +178,7 @@ pub async fn next(
     conversation: &ConversationId,
     instance: &InstanceId,
     background: i64,
-) -> Result<Option<TurnRow>, StoreError> {
+) -> Result<Option<TurnRow>> {
     store
         .first(
             select!(
@@ -238,12 +233,12 @@ pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
     );
 }
 
-pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// Turns whose id begins with a text, newest first.
-pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>> {
     // LIKE ignores case, and ids differ by case.
     store
         .all(
@@ -253,20 +248,20 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
         .await
 }
 
-pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>, StoreError> {
+pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>> {
     store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[key.into()]).await
 }
 
-pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
+pub async fn last(store: &Store) -> Result<Option<TurnRow>> {
     store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
 }
 
-pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>, StoreError> {
+pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>> {
     store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
 }
 
 /// The last ended turns since a time that models have worked on and whose texts are all there, newest first.
-pub async fn replayable(store: &Store, since: i64, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn replayable(store: &Store, since: i64, limit: i64) -> Result<Vec<TurnRow>> {
     store
         .all(
             select!(
@@ -281,10 +276,7 @@ pub async fn replayable(store: &Store, since: i64, limit: i64) -> Result<Vec<Tur
 }
 
 /// All turns of a conversation, oldest first.
-pub async fn of_conversation(
-    store: &Store,
-    conversation: &ConversationId,
-) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn of_conversation(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>> {
     store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
 }
 
@@ -295,7 +287,7 @@ pub async fn of_person(
     conversation: Option<&ConversationId>,
     (from, to): (i64, i64),
     limit: i64,
-) -> Result<Vec<TurnRow>, StoreError> {
+) -> Result<Vec<TurnRow>> {
     store
         .all(
             select!(
@@ -315,7 +307,7 @@ pub async fn of_person(
 }
 
 /// The open turns of a conversation, newest first.
-pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>> {
     store
         .all(
             select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
@@ -325,7 +317,7 @@ pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec
 }
 
 /// The newest other turns of a turn's person that are open in its conversation and may be shown, newest first.
-pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>> {
     store
         .all(
             select!(
@@ -391,7 +383,7 @@ pub async fn ended_after(
     conversation: &ConversationId,
     after: i64,
     limit: i64,
-) -> Result<Vec<PastTurn>, StoreError> {
+) -> Result<Vec<PastTurn>> {
     const ENDED: &str = past!("CASE WHEN background = 0 THEN started_at ELSE ended_at END DESC, seq DESC");
     store.all(ENDED, &[conversation.into(), after.into(), limit.into()]).await
 }
@@ -402,7 +394,7 @@ pub async fn texts_before(
     (conversation, person): (&ConversationId, &PersonId),
     turn: &TurnId,
     limit: i64,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = store
         .all(
             "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
@@ -417,7 +409,7 @@ pub async fn texts_before(
 }
 
 /// What the person asked for in a turn's message, as JSON; none before it was read.
-pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT wishes FROM turns WHERE id = $1", &[turn.into()]).await?;
     Ok(row.and_then(|(wishes,)| wishes))
@@ -433,7 +425,7 @@ pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str, is_more: bool)
 
 /// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, nothing
 /// that watches found, and nothing that goes on.
-pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool> {
     let held = store
         .count(
             "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
@@ -461,7 +453,7 @@ pub async fn before(
     person: &PersonId,
     turn: &TurnId,
     limit: i64,
-) -> Result<Vec<TurnId>, StoreError> {
+) -> Result<Vec<TurnId>> {
     let rows: Vec<(TurnId,)> = store
         .all(
             "SELECT id FROM (SELECT id, ended_at, seq FROM turns t WHERE person_id = $2 AND id <> $3 AND ended_at IS NOT NULL \
@@ -480,12 +472,12 @@ pub async fn oldest_after(
     conversation: &ConversationId,
     after: i64,
     limit: i64,
-) -> Result<Vec<PastTurn>, StoreError> {
+) -> Result<Vec<PastTurn>> {
     store.all(past!("seq"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
 /// Whether the turn made progress after a time: if so, it didn't cause the crash that followed.
-pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool, StoreError> {
+pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool> {
     let closed = store
         .count(
             "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",
@@ -503,7 +495,7 @@ pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Resul
 }
 
 /// Whether the instance was running other turns too, by its last writes.
-pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool, StoreError> {
+pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool> {
     let count = store
         .count(
             "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2",

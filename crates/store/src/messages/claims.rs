@@ -6,7 +6,7 @@ use sqlx::FromRow;
 use super::outbox::{Message, OutboxRow, json};
 use crate::people::Conversation;
 use crate::turns::TurnRow;
-use crate::{Batch, Store, StoreError, Value};
+use crate::{Batch, Result, Store, Value};
 
 /// The row of a new message of a turn, as [`super::outbox::open`] would read it.
 pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message) -> OutboxRow {
@@ -81,18 +81,14 @@ pub(super) fn progress_became_part(batch: &mut Batch, row: &OutboxRow) {
 }
 
 /// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
-pub async fn set_progress_receipt(
-    store: &Store,
-    turn: &TurnId,
-    receipt: Option<&str>,
-) -> Result<(), StoreError> {
+pub async fn set_progress_receipt(store: &Store, turn: &TurnId, receipt: Option<&str>) -> Result<()> {
     let mut batch = Batch::new();
     batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
     store.write(batch).await.map(|_| ())
 }
 
 /// The receipt of the message that shows a turn's progress, and the first event that the turn answers.
-pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<String>; 2], StoreError> {
+pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<String>; 2]> {
     const SQL: &str = "SELECT progress_receipt, answers FROM turns WHERE id = $1";
     let (receipt, answers): (_, String) = store.first(SQL, &[turn.into()]).await?.unwrap_or_default();
     Ok([receipt, serde_json::from_str::<Vec<String>>(&answers).unwrap_or_default().into_iter().next()])
@@ -108,7 +104,7 @@ pub struct LeftProgress {
 
 /// The progress messages of a channel whose turns have said everything: an earlier process died before it removed them.
 /// One that has become the answer isn't among them.
-pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>, StoreError> {
+pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>> {
     store
         .all(
             "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \

@@ -3,7 +3,7 @@
 use adjutant_types::OutboxId;
 
 use crate::outbox::{announce, anybody};
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// How the topic of an arrival that was set aside begins.
 const DEAD_LETTER: &str = "dead letter ";
@@ -12,7 +12,7 @@ const DEAD_LETTER: &str = "dead letter ";
 pub type DeadReply = (OutboxId, String, String, Option<String>, i64);
 
 /// The newest ones.
-pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>, StoreError> {
+pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>> {
     store
         .all(
             "SELECT o.id, c.channel, o.text, o.error, o.created_at FROM outbox o \
@@ -23,7 +23,7 @@ pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>, StoreE
 }
 
 /// Has one of them delivered again, by the instance that serves its channel. False when it isn't given up.
-pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError> {
+pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
@@ -36,14 +36,14 @@ pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool, StoreError
 }
 
 /// Records that our own code fails on an arrival, so that it was left out.
-pub async fn add_arrival(store: &Store, key: &str) -> Result<(), StoreError> {
+pub async fn add_arrival(store: &Store, key: &str) -> Result<()> {
     let mut batch = Batch::new();
     announce(&mut batch, &format!("{DEAD_LETTER}{key}"), store.now());
     store.write(batch).await.map(drop)
 }
 
 /// The arrivals that were set aside, oldest first, each with the time.
-pub async fn arrivals(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
+pub async fn arrivals(store: &Store) -> Result<Vec<(String, i64)>> {
     store
         .all(
             "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \

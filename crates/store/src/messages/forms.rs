@@ -4,7 +4,7 @@ use adjutant_chat::OutgoingFile;
 use adjutant_types::{ConversationId, InstanceId, MessageForm};
 
 use super::outbox::{Message, OutboxRow, json, say};
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// Sends the text of a row's file as a message instead, when the place takes no files.
 pub async fn say_instead(
@@ -12,7 +12,7 @@ pub async fn say_instead(
     row: &OutboxRow,
     conversation: &ConversationId,
     instance: &InstanceId,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
@@ -31,12 +31,7 @@ pub async fn say_instead(
 }
 
 /// Puts the rest of a long text into a file behind it. Nothing of the row may have been sent.
-pub async fn become_file(
-    store: &Store,
-    row: &OutboxRow,
-    text: &str,
-    file: &OutgoingFile,
-) -> Result<(), StoreError> {
+pub async fn become_file(store: &Store, row: &OutboxRow, text: &str, file: &OutgoingFile) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
@@ -47,7 +42,7 @@ pub async fn become_file(
 }
 
 /// Has a row whose claimed part was refused sent in another form from that part on.
-pub async fn change_form(store: &Store, row: &OutboxRow, form: MessageForm) -> Result<(), StoreError> {
+pub async fn change_form(store: &Store, row: &OutboxRow, form: MessageForm) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
@@ -73,7 +68,7 @@ pub async fn give_up(
     instance: &InstanceId,
     error: &str,
     notice: Option<String>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::files::SentFile;
-use crate::{Batch, Stale, Store, StoreError, Value};
+use crate::{Batch, Result, Stale, Store, Value};
 
 /// How many people and chats of one message are stored by name.
 const MAX_MENTIONS: usize = 20;
@@ -207,7 +207,7 @@ impl NewRow<'_> {
 
 /// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
 /// to the platform.
-pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>> {
     let now = store.now();
     let mut batch = Batch::new();
     batch.returning(INSERT, arguments(row, false, now));
@@ -267,7 +267,7 @@ fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 15] {
 }
 
 /// How many messages of a stranger are held back.
-pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
@@ -282,7 +282,7 @@ pub struct Typed {
     pub turn_id: Option<TurnId>,
 }
 
-pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>, StoreError> {
+pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>> {
     store
         .first(
             "SELECT conversation_id, person_id, text, taint, is_addressed, turn_id FROM inbox \
@@ -293,7 +293,7 @@ pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>, StoreError
 }
 
 /// The texts that a message was changed to after a turn had taken it, in order.
-pub async fn edits_of(store: &Store, key: &str) -> Result<Vec<String>, StoreError> {
+pub async fn edits_of(store: &Store, key: &str) -> Result<Vec<String>> {
     let (from, to) = (format!("{} ", edit_key(key)), format!("{}!", edit_key(key)));
     let edits: Vec<(String,)> = store
         .all("SELECT text FROM inbox WHERE event >= $1 AND event < $2 ORDER BY id", &[from.into(), to.into()])
@@ -306,12 +306,12 @@ pub fn edit_key(key: &str) -> String {
     format!(" edit:{key}")
 }
 
-pub async fn is_known(store: &Store, key: &str) -> Result<bool, StoreError> {
+pub async fn is_known(store: &Store, key: &str) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
 }
 
 /// Replaces a message's text and what it mentions, unless a turn has taken it. Returns whether it did.
-pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool, StoreError> {
+pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::MessageTaken,
@@ -322,7 +322,7 @@ pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Resul
 }
 
 /// The chats of a channel with messages, each with the event of the last message.
-pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
+pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>> {
     store
         .all(
             "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
@@ -340,7 +340,7 @@ pub async fn waiting(
     store: &Store,
     conversation: &ConversationId,
     instance: &InstanceId,
-) -> Result<Vec<InboxRow>, StoreError> {
+) -> Result<Vec<InboxRow>> {
     store
         .all(
             "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions, \
@@ -385,7 +385,7 @@ pub async fn doubted(
     conversation: &ConversationId,
     person: &PersonId,
     since: i64,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>> {
     let last: Option<(String,)> = store
         .first(
             "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
@@ -398,7 +398,7 @@ pub async fn doubted(
 }
 
 /// The messages that a person typed most recently, newest first.
-pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<String>, StoreError> {
+pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<String>> {
     let typed: Vec<(String,)> = store
         .all(
             "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
@@ -410,7 +410,7 @@ pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Ve
 }
 
 /// Whether a message of a turn was spoken.
-pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE turn_id = $1 AND spoken = 1", &[turn.into()]).await? > 0)
 }
 
@@ -451,7 +451,7 @@ pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
 }
 
 /// Whether a row needs no more work.
-pub async fn is_done(store: &Store, id: i64) -> Result<bool, StoreError> {
+pub async fn is_done(store: &Store, id: i64) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
 }
 
@@ -465,11 +465,7 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
 }
 
 /// What a person typed as their newest answer to a turn.
-pub async fn last_answer(
-    store: &Store,
-    turn: &TurnId,
-    person: &PersonId,
-) -> Result<Option<String>, StoreError> {
+pub async fn last_answer(store: &Store, turn: &TurnId, person: &PersonId) -> Result<Option<String>> {
     const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 AND kind = 'answer' \
                        ORDER BY id DESC LIMIT 1";
     let last: Option<(String,)> = store.first(SQL, &[turn.into(), person.into()]).await?;
@@ -477,7 +473,7 @@ pub async fn last_answer(
 }
 
 /// The newest message of a turn that has several.
-pub async fn last_of_several(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+pub async fn last_of_several(store: &Store, turn: &TurnId) -> Result<Option<String>> {
     const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND kind = 'said' ORDER BY id DESC LIMIT 2";
     let newest: Vec<(String,)> = store.all(SQL, &[turn.into()]).await?;
     let has_several = newest.len() > 1;
@@ -489,20 +485,20 @@ pub async fn last_text(
     store: &Store,
     conversation: &ConversationId,
     person: &PersonId,
-) -> Result<Option<(InboxKind, String)>, StoreError> {
+) -> Result<Option<(InboxKind, String)>> {
     const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
     store.first(SQL, &[conversation.into(), person.into()]).await
 }
 
 /// Whether anything in this turn is for us. In a room where everything is answered, people also write to each other.
-pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool> {
     const SQL: &str = "SELECT CAST(coalesce(max(is_addressed), 1) AS BIGINT) FROM inbox WHERE turn_id = $1";
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
 }
 
 /// What a person wrote in a conversation right before this.
-pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxKind, String)>, StoreError> {
+pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxKind, String)>> {
     const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1";
     let before = [(&row.conversation_id).into(), (&row.person_id).into(), row.id.into()];
@@ -510,14 +506,14 @@ pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxK
 }
 
 /// Whether an event whose name begins like this brought a message of this turn.
-pub async fn is_begun_by(store: &Store, turn: &TurnId, beginning: &str) -> Result<bool, StoreError> {
+pub async fn is_begun_by(store: &Store, turn: &TurnId, beginning: &str) -> Result<bool> {
     const SQL: &str =
         "SELECT count(*) FROM inbox WHERE turn_id = $1 AND substr(event, 1, length(CAST($2 AS TEXT))) = $2";
     Ok(store.count(SQL, &[turn.into(), beginning.into()]).await? > 0)
 }
 
 /// Whether only a schedule or a watch began this turn, and no message of a person.
-pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool> {
     const SQL: &str = concat!(
         "SELECT CAST(coalesce(min(CASE WHEN ",
         came_by_itself!("event"),
@@ -527,11 +523,7 @@ pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool, StoreErr
 }
 
 /// Whether this person ever wrote in a conversation.
-pub async fn has_written(
-    store: &Store,
-    conversation: &ConversationId,
-    person: &PersonId,
-) -> Result<bool, StoreError> {
+pub async fn has_written(store: &Store, conversation: &ConversationId, person: &PersonId) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' LIMIT 1) i";
     Ok(store.count(SQL, &[conversation.into(), person.into()]).await? > 0)
@@ -545,7 +537,7 @@ pub async fn spoke_since(
     person: &PersonId,
     since: i64,
     turn: &TurnId,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let count = store
         .count(
             "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \

@@ -6,7 +6,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
 use super::claims::progress_became_part;
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 pub use super::claims::{
     LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
@@ -189,7 +189,7 @@ pub fn spoken(batch: &mut Batch, row: &OutboxRow, sound: &[u8]) {
 }
 
 /// Leaves out the sound of a row, whose text has been sent.
-pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<(), StoreError> {
+pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
@@ -206,7 +206,7 @@ pub async fn open(
     conversation: &ConversationId,
     instance: &InstanceId,
     limit: i64,
-) -> Result<Vec<OutboxRow>, StoreError> {
+) -> Result<Vec<OutboxRow>> {
     store
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
@@ -232,7 +232,7 @@ pub async fn count_undelivered(
     channel: &str,
     instance: &InstanceId,
     before: i64,
-) -> Result<i64, StoreError> {
+) -> Result<i64> {
     store
         .count(
             "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
@@ -246,7 +246,7 @@ pub async fn count_undelivered(
 /// Claims a row for one attempt at its next part, and saves what a later look-up needs. Stale when another process
 /// has it, when that part was sent meanwhile, or when somebody has tried since the row was read and then died: then it has
 /// to be looked for again.
-pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<(), StoreError> {
+pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
@@ -273,7 +273,7 @@ pub async fn part_sent(
     row: &OutboxRow,
     receipt: &str,
     only_file: bool,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>> {
     let mut batch = Batch::new();
     batch.returning(
         "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
@@ -285,7 +285,7 @@ pub async fn part_sent(
 
 /// Stores the receipt of the last part, unless there is one. If that fails, the row is looked up on the platform
 /// before it is sent again. Returns the receipt of another sending of this part that was stored before.
-pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>, StoreError> {
+pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>> {
     let mut batch = Batch::new();
     batch.returning(
         "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
@@ -296,12 +296,7 @@ pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Optio
 }
 
 /// Writes a receipt, or returns the one of this part that stands there already if it is another message's.
-async fn stored(
-    store: &Store,
-    mut batch: Batch,
-    row: &OutboxRow,
-    receipt: &str,
-) -> Result<Option<String>, StoreError> {
+async fn stored(store: &Store, mut batch: Batch, row: &OutboxRow, receipt: &str) -> Result<Option<String>> {
     // Later parts have overwritten the receipts of those before.
     const STORED: &str = "SELECT receipt FROM outbox WHERE id = $1 AND receipt IS NOT NULL \
                           AND ((state = 'sent' AND part = $2) OR (state <> 'sent' AND part = $2 + 1))";
@@ -322,7 +317,7 @@ pub async fn reschedule(
     state: OutboxState,
     next_at: i64,
     error: &str,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         // Our own claim, if there was one, has counted one attempt.
@@ -341,11 +336,7 @@ pub async fn reschedule(
 }
 
 /// Whether a turn said something here after another message that holds a question, in words alone.
-pub async fn asks_since(
-    store: &Store,
-    conversation: &ConversationId,
-    message: &OutboxId,
-) -> Result<bool, StoreError> {
+pub async fn asks_since(store: &Store, conversation: &ConversationId, message: &OutboxId) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
                        AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
                        AND (text LIKE '%?%' OR text LIKE '%？%')";
@@ -354,7 +345,7 @@ pub async fn asks_since(
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has
 /// read anything from outside.
-pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>> {
     const SQL: &str = "SELECT last.text FROM (SELECT o.turn_id, o.text, o.choices, mine.person_id \
                        FROM turns mine JOIN outbox o ON o.conversation_id = mine.conversation_id WHERE mine.id = $1 \
                        AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
@@ -367,10 +358,7 @@ pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>,
 }
 
 /// The receipt of the last message sent to a conversation.
-pub async fn last_receipt(
-    store: &Store,
-    conversation: &ConversationId,
-) -> Result<Option<String>, StoreError> {
+pub async fn last_receipt(store: &Store, conversation: &ConversationId) -> Result<Option<String>> {
     const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
                         ORDER BY seq DESC LIMIT 1";
     let last: Option<(String,)> = store.first(LAST, &[conversation.into()]).await?;
@@ -380,7 +368,7 @@ pub async fn last_receipt(
 /// The platform's ids of recent messages on a channel: events, and `PLACE:RECEIPT` of our own, also of those that show a
 /// turn's progress: an answer that is looked for may not take another turn's message for itself. It reads a limited number,
 /// however long the journal is.
-pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
+pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>> {
     const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
                            JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
     const SENT: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
@@ -400,14 +388,14 @@ pub async fn by_receipt(
     store: &Store,
     (channel, place): (&str, &str),
     receipt: &str,
-) -> Result<Option<(OutboxId, Option<TurnId>)>, StoreError> {
+) -> Result<Option<(OutboxId, Option<TurnId>)>> {
     const SQL: &str = "SELECT o.id, o.turn_id FROM conversations c JOIN outbox o ON o.conversation_id = c.id AND o.receipt = $3 \
                        WHERE c.channel = $1 AND (c.place = $2 OR c.place LIKE $2 || '/%') ORDER BY o.seq DESC LIMIT 1";
     store.first(SQL, &[channel.into(), place.into(), receipt.into()]).await
 }
 
 /// The channel, place and receipt of a message of ours; none when it wasn't sent.
-pub async fn place_of(store: &Store, id: &OutboxId) -> Result<Option<(String, String, String)>, StoreError> {
+pub async fn place_of(store: &Store, id: &OutboxId) -> Result<Option<(String, String, String)>> {
     store
         .first(
             "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \

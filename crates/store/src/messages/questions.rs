@@ -9,7 +9,7 @@ use adjutant_types::{
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionRow {
@@ -213,7 +213,7 @@ pub fn hold(batch: &mut Batch, turn: &TurnId, until: i64) {
 }
 
 /// The turns of a channel with questions that were held back until now.
-pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>, StoreError> {
+pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>> {
     let rows: Vec<(TurnId,)> = store
         .all(
             "SELECT DISTINCT q.turn_id FROM questions q \
@@ -273,26 +273,22 @@ pub fn withdraw_of_execution(batch: &mut Batch, execution: &ExecutionId, now: i6
     );
 }
 
-pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>> {
     store.first(select!("WHERE p.id = $1"), &[id.into()]).await
 }
 
 /// The questions of a turn, oldest first.
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
 }
 
 /// The closed questions of a turn, oldest first.
-pub async fn closed_in(store: &Store, turn: &TurnId) -> Result<Vec<ClosedRow>, StoreError> {
+pub async fn closed_in(store: &Store, turn: &TurnId) -> Result<Vec<ClosedRow>> {
     store.all(closed!("p.turn_id = $1 AND p.state <> 'pending' ORDER BY p.seq"), &[turn.into()]).await
 }
 
 /// How a person wants the plans of a turn changed, in their own words, the oldest first.
-pub async fn plan_changes(
-    store: &Store,
-    turn: &TurnId,
-    person: &PersonId,
-) -> Result<Vec<String>, StoreError> {
+pub async fn plan_changes(store: &Store, turn: &TurnId, person: &PersonId) -> Result<Vec<String>> {
     const SQL: &str = "SELECT q.kind, q.answer FROM questions q WHERE q.turn_id = $1 AND q.answered_by = $2 \
                        AND q.state = 'answered' AND EXISTS (SELECT 1 FROM questions p WHERE p.turn_id = q.turn_id \
                        AND p.execution_id = q.execution_id AND p.kind = 'choose' AND p.detail = 'plan') ORDER BY q.seq";
@@ -310,7 +306,7 @@ pub async fn answered_since(
     person: &PersonId,
     since: i64,
     limit: i64,
-) -> Result<Vec<ClosedRow>, StoreError> {
+) -> Result<Vec<ClosedRow>> {
     let sql = closed!(
         "p.person_id = $1 AND p.state = 'answered' AND p.answered_at >= $2 ORDER BY p.seq DESC LIMIT $3 + 0"
     );
@@ -322,7 +318,7 @@ pub async fn of_execution(
     store: &Store,
     turn: &TurnId,
     execution: &ExecutionId,
-) -> Result<Option<QuestionRow>, StoreError> {
+) -> Result<Option<QuestionRow>> {
     store
         .first(
             select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
@@ -332,7 +328,7 @@ pub async fn of_execution(
 }
 
 /// Whether an owner has an open question about another turn of this person.
-pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
                        WHERE p.state = 'pending' AND p.kind = 'continue' AND p.detail = 'budget' \
                        AND t.person_id = $1 AND t.id <> $2";
@@ -344,7 +340,7 @@ pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> 
 pub async fn open_and_read(
     store: &Store,
     conversation: &ConversationId,
-) -> Result<(Vec<QuestionRow>, Option<i64>), StoreError> {
+) -> Result<(Vec<QuestionRow>, Option<i64>)> {
     let open: Vec<QuestionRow> = store
         .all(
             select!(
@@ -372,7 +368,7 @@ pub async fn open_and_read(
 
 /// The only question that a person had open before them when they wrote a turn's message: the turn right before it asked it,
 /// and they had it by then. This turn may have withdrawn it since.
-pub async fn before_message(store: &Store, turn: &TurnId) -> Result<Option<QuestionRow>, StoreError> {
+pub async fn before_message(store: &Store, turn: &TurnId) -> Result<Option<QuestionRow>> {
     let mut open: Vec<QuestionRow> = store
         .all(
             select!(
@@ -398,7 +394,7 @@ pub async fn answered_another(
     question: &QuestionRow,
     person: &PersonId,
     since: i64,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let count = store
         .count(
             "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $1 \
@@ -412,7 +408,7 @@ pub async fn answered_another(
 }
 
 /// The questions of one message, in the order in which it shows them.
-pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>> {
     store
         .all(
             select!(
@@ -429,7 +425,7 @@ pub async fn by_receipt(
     store: &Store,
     conversation: &ConversationId,
     receipt: &str,
-) -> Result<Option<QuestionRow>, StoreError> {
+) -> Result<Option<QuestionRow>> {
     store
         .first(
             // The turn is part of the join so that each table is read by an index: every reply is looked up here.
@@ -445,7 +441,7 @@ pub async fn by_receipt(
 
 /// A channel's open questions whose delay is over: the message was delivered so long ago, and who was asked has written
 /// and pressed nothing since.
-pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<QuestionRow>> {
     store
         .all(
             select!(
@@ -461,7 +457,7 @@ pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<Quest
 }
 
 /// The open questions of calls that wait until somebody logs in to this account.
-pub async fn waiting_for_login(store: &Store, account: &AccountId) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn waiting_for_login(store: &Store, account: &AccountId) -> Result<Vec<QuestionRow>> {
     let sql = select!(
         // LIKE ignores case, and ids differ by case.
         "JOIN executions e ON e.id = p.execution_id AND e.status = 'waiting' \
@@ -471,7 +467,7 @@ pub async fn waiting_for_login(store: &Store, account: &AccountId) -> Result<Vec
 }
 
 /// A channel's open questions that should have expired.
-pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>> {
     store
         .all(
             select!(

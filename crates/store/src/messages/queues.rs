@@ -3,7 +3,7 @@
 use adjutant_types::{ConversationId, InstanceId};
 use sqlx::FromRow;
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// Pending rows of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -18,7 +18,7 @@ pub struct Queue {
 }
 
 /// All pending work of all instances. Only open rows are read, by an index.
-pub async fn all(store: &Store) -> Result<Vec<Queue>, StoreError> {
+pub async fn all(store: &Store) -> Result<Vec<Queue>> {
     let sql = "SELECT 'inbox' AS name, '' AS sort, count(*) AS waiting, min(received_at) AS oldest \
                FROM inbox WHERE state = 'new' AND held = 0 \
                UNION ALL SELECT 'outbox', '', count(*), min(created_at) \
@@ -38,7 +38,7 @@ pub async fn with_pending_work(
     instance: &InstanceId,
     channel: &str,
     chat: Option<&str>,
-) -> Result<Vec<ConversationId>, StoreError> {
+) -> Result<Vec<ConversationId>> {
     let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\

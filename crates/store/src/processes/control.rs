@@ -7,7 +7,7 @@ use adjutant_types::{
 
 use crate::outbox::anybody;
 use crate::questions::{self, QuestionRow};
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// The person who answers from this machine's command line.
 fn terminal() -> PersonId {
@@ -24,7 +24,7 @@ pub enum ControlSignal {
 }
 
 /// Asks a running turn to stop. Returns false if it isn't running.
-pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::TurnMoved,
@@ -36,7 +36,7 @@ pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool, StoreErr
 
 /// Pauses a running or queued turn: current work finishes, nothing new starts, and the person is asked whether to
 /// continue. Returns false if the turn is neither.
-pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::TurnMoved,
@@ -51,7 +51,7 @@ pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
 
 /// Continues a turn that asks whether to continue; the user of this machine's terminal may decide that. Returns false
 /// if it doesn't ask.
-pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool> {
     let asked = questions::of_turn(store, turn).await?;
     let open =
         |question: &QuestionRow| question.asks_to_continue() && question.state == QuestionState::Pending;
@@ -64,7 +64,7 @@ pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
 }
 
 /// Ends a turn, whether it runs, is queued or waits for a person. Returns false if it had ended.
-pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::TurnEnded,
@@ -139,10 +139,7 @@ pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
 }
 
 /// The signals from other processes for the running turns of an instance.
-pub async fn signals(
-    store: &Store,
-    instance: &InstanceId,
-) -> Result<Vec<(TurnId, ControlSignal)>, StoreError> {
+pub async fn signals(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, ControlSignal)>> {
     let rows: Vec<(TurnId, String)> = store
         .all(
             "SELECT id, coalesce(ending, '') FROM turns \
@@ -164,7 +161,7 @@ pub async fn signals(
 }
 
 /// The background lanes of a conversation in which a turn may go on.
-pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>, StoreError> {
+pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>> {
     const SQL: &str = "SELECT DISTINCT background FROM turns WHERE conversation_id = $1 AND ended_at IS NULL \
                        AND background > 0 AND status IN ('queued', 'running')";
     let rows: Vec<(i64,)> = store.all(SQL, &[conversation.into()]).await?;

@@ -6,7 +6,7 @@ use adjutant_types::InstanceId;
 use sqlx::FromRow;
 
 use super::leases::{self, Instance};
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// A process on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +62,7 @@ impl About {
 }
 
 /// Records an instance's description, also for when the instance has to register again.
-pub async fn register(
-    store: &Store,
-    instance: &Instance,
-    settings: &BTreeMap<String, String>,
-) -> Result<(), StoreError> {
+pub async fn register(store: &Store, instance: &Instance, settings: &BTreeMap<String, String>) -> Result<()> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let settings = serde_json::to_string(settings).unwrap_or_default();
     let about = instance.about.get_or_init(|| About { host: host.trim().to_owned(), settings });
@@ -76,7 +72,7 @@ pub async fn register(
 }
 
 /// The live processes, oldest first.
-pub async fn living(store: &Store) -> Result<Vec<LivingInstance>, StoreError> {
+pub async fn living(store: &Store) -> Result<Vec<LivingInstance>> {
     #[derive(FromRow)]
     struct Row {
         id: InstanceId,

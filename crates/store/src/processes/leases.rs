@@ -26,7 +26,7 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection};
 
 use super::instances::About;
-use crate::{Backend, Batch, Stale, Store, StoreError, Value};
+use crate::{Backend, Batch, Result, Stale, Store, StoreError, Value};
 use locks::{held_locks, is_free, key, lock_file, lock_session, locks_of};
 
 /// How long a silent instance on a server keeps its leases.
@@ -117,12 +117,12 @@ pub fn lane(conversation: &ConversationId, background: i64) -> String {
 }
 
 impl Instance {
-    pub async fn register(store: &Store) -> Result<Self, StoreError> {
+    pub async fn register(store: &Store) -> Result<Self> {
         Self::register_sharing(store, Vec::new()).await
     }
 
     /// Registers this process as one of those that run the turns of these channels. An embedded store is for one.
-    pub async fn register_sharing(store: &Store, mut shares: Vec<String>) -> Result<Self, StoreError> {
+    pub async fn register_sharing(store: &Store, mut shares: Vec<String>) -> Result<Self> {
         let id = store.new_id();
         let mut heartbeat = Heartbeat::default();
         let lock = match store.backend() {
@@ -198,7 +198,7 @@ impl Instance {
     }
 
     /// Sends a heartbeat and frees the leases of dead instances. Returns their ids.
-    pub async fn heartbeat(&self, store: &Store) -> Result<Vec<InstanceId>, StoreError> {
+    pub async fn heartbeat(&self, store: &Store) -> Result<Vec<InstanceId>> {
         if let Lock::Session { options, held } = &self.lock {
             let mut connection = held.lock().await;
             if connection.ping().await.is_err() {
@@ -231,7 +231,7 @@ impl Instance {
 
     /// Frees the leases of instances that aren't registered: one that was considered dead while it was suspended may
     /// have taken a lease before its next heartbeat, and died.
-    async fn free_orphans(&self, store: &Store) -> Result<(), StoreError> {
+    async fn free_orphans(&self, store: &Store) -> Result<()> {
         const ORPHANS: &str = "SELECT count(*) FROM leases WHERE instance IS NOT NULL \
                                AND instance NOT IN (SELECT id FROM instances)";
         if store.count(ORPHANS, &[]).await? > 0 {
@@ -248,14 +248,14 @@ impl Instance {
 
     /// Updates this process's row without changing it, to check that the store accepts writes. It isn't a heartbeat:
     /// that is [`Self::heartbeat()`].
-    pub async fn touch(&self, store: &Store) -> Result<(), StoreError> {
+    pub async fn touch(&self, store: &Store) -> Result<()> {
         let mut batch = Batch::new();
         batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
         store.write(batch).await.map(drop)
     }
 
     /// How many other processes there are, and the ids of the dead ones.
-    async fn peers(&self, store: &Store) -> Result<(usize, Vec<InstanceId>), StoreError> {
+    async fn peers(&self, store: &Store) -> Result<(usize, Vec<InstanceId>)> {
         let heartbeats: Vec<(InstanceId, i64)> =
             store.all("SELECT id, beat_at FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
         let count = heartbeats.len();
@@ -280,14 +280,14 @@ impl Instance {
 
     /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead, with the
     /// same effect.
-    pub async fn leave(&self, store: &Store) -> Result<(), StoreError> {
+    pub async fn leave(&self, store: &Store) -> Result<()> {
         store.write(self.leaving()).await?;
         self.remove_lock();
         Ok(())
     }
 
     /// Leaves as the store's last write: whoever stopped waiting for a lease may get it yet.
-    pub async fn leave_and_close(&self, store: &Store) -> Result<(), StoreError> {
+    pub async fn leave_and_close(&self, store: &Store) -> Result<()> {
         store.close_with(self.leaving()).await?;
         self.remove_lock();
         Ok(())
@@ -318,7 +318,7 @@ impl Instance {
     }
 
     /// Takes a lease, if it is free.
-    pub async fn acquire(&self, store: &Store, name: String) -> Result<Option<Lease>, StoreError> {
+    pub async fn acquire(&self, store: &Store, name: String) -> Result<Option<Lease>> {
         let mut batch = Batch::new();
         self.take(&name, &mut batch);
         match store.write(batch).await {
@@ -349,7 +349,7 @@ impl Lease {
     }
 
     /// Whether nobody else has taken it since.
-    pub async fn is_held(&self, store: &Store) -> Result<bool, StoreError> {
+    pub async fn is_held(&self, store: &Store) -> Result<bool> {
         const HELD: &str = "SELECT count(*) FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3";
         let held = [(&self.name).into(), (&self.instance).into(), self.epoch.into()];
         Ok(store.count(HELD, &held).await? > 0)
@@ -368,18 +368,18 @@ impl Lease {
 }
 
 /// Reads from the store, to check that it answers.
-pub async fn ping(store: &Store) -> Result<(), StoreError> {
+pub async fn ping(store: &Store) -> Result<()> {
     store.count("SELECT count(*) FROM instances", &[]).await.map(drop)
 }
 
 /// The leases that are held: of what, by which instance, and the epoch.
-pub async fn held(store: &Store) -> Result<Vec<(String, InstanceId, i64)>, StoreError> {
+pub async fn held(store: &Store) -> Result<Vec<(String, InstanceId, i64)>> {
     let sql = "SELECT name, instance, epoch FROM leases WHERE instance IS NOT NULL ORDER BY instance, name LIMIT 200";
     store.all(sql, &[]).await
 }
 
 /// The live processes on this store: instance id, process id and start time.
-pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
+pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>> {
     let rows: Vec<(InstanceId, i64, i64)> =
         store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
     match store.backend() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::turns::TurnRow;
-use crate::{Batch, Listener, Stale, Store, StoreError};
+use crate::{Batch, Listener, Result, Stale, Store};
 
 /// An instance that runs turns with others.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -35,7 +35,7 @@ impl Sharer {
 }
 
 /// The instances that run turns with others.
-pub async fn sharers(store: &Store) -> Result<Vec<Sharer>, StoreError> {
+pub async fn sharers(store: &Store) -> Result<Vec<Sharer>> {
     store
         .all(
             "SELECT i.id, i.shares, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
@@ -59,11 +59,7 @@ pub struct WaitingLane {
 /// The lanes of a channel that wait for an instance: with messages of nobody or of dead instances, with turns that these
 /// left or that an answer has queued, or with turns of our own whose time has come or that we lost and got back. Only open
 /// rows are read, so it may be called often.
-pub async fn waiting_lanes(
-    store: &Store,
-    instance: &InstanceId,
-    channel: &str,
-) -> Result<Vec<WaitingLane>, StoreError> {
+pub async fn waiting_lanes(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<WaitingLane>> {
     store
         .all(
             "SELECT w.conversation_id, w.background FROM (\
@@ -86,14 +82,14 @@ pub async fn waiting_lanes(
 }
 
 /// Whether a message waits in a conversation for any instance.
-pub async fn has_message(store: &Store, conversation: &ConversationId) -> Result<bool, StoreError> {
+pub async fn has_message(store: &Store, conversation: &ConversationId) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM inbox WHERE conversation_id = $1 AND state = 'new' AND held = 0 \
                        AND kind = 'said' AND instance = ''";
     Ok(store.count(SQL, &[conversation.into()]).await? > 0)
 }
 
 /// The conversations of a channel with messages that its receiver must send: those of nobody and of dead instances.
-pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
+pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<ConversationId>> {
     let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT DISTINCT c.id FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
@@ -110,7 +106,7 @@ pub async fn left_to_receiver(
     store: &Store,
     instance: &InstanceId,
     channel: &str,
-) -> Result<Vec<ConversationId>, StoreError> {
+) -> Result<Vec<ConversationId>> {
     let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
@@ -124,7 +120,7 @@ pub async fn left_to_receiver(
 
 /// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
 /// have committed one without our hearing of it, and another instance may receive its channel by now.
-pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>, StoreError> {
+pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>> {
     let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
@@ -147,7 +143,7 @@ pub fn show(batch: &mut Batch, progress: &Progress) {
 }
 
 /// What to show of a channel's turns that run in other instances.
-pub async fn shown(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<Progress>, StoreError> {
+pub async fn shown(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<Progress>> {
     let rows: Vec<(String,)> = store
         .all(
             "SELECT t.progress FROM turns t JOIN conversations c ON c.id = t.conversation_id AND c.channel = $1 \
@@ -175,7 +171,7 @@ pub async fn begun_by(
     person: &PersonId,
     (after, until): (i64, i64),
     limit: i64,
-) -> Result<Vec<i64>, StoreError> {
+) -> Result<Vec<i64>> {
     let rows: Vec<(i64,)> = store
         .all(
             "SELECT started_at FROM (SELECT started_at FROM turns WHERE person_id = $1 ORDER BY seq DESC LIMIT $4 + 0) t \
@@ -192,7 +188,7 @@ fn ear(instance: &InstanceId) -> String {
 }
 
 /// Tells other instances something. It isn't kept for those that don't listen.
-pub async fn tell(store: &Store, messages: &[(InstanceId, String)]) -> Result<(), StoreError> {
+pub async fn tell(store: &Store, messages: &[(InstanceId, String)]) -> Result<()> {
     let messages: serde_json::Map<String, serde_json::Value> =
         messages.iter().map(|(to, text)| (ear(to), text.as_str().into())).collect();
     let messages = serde_json::Value::from(messages).to_string();
@@ -203,6 +199,6 @@ pub async fn tell(store: &Store, messages: &[(InstanceId, String)]) -> Result<()
 }
 
 /// Listens to what other instances tell this one; nothing on an embedded store.
-pub async fn listen(store: &Store, instance: &InstanceId) -> Result<Option<Listener>, StoreError> {
+pub async fn listen(store: &Store, instance: &InstanceId) -> Result<Option<Listener>> {
     store.backend().listen(&ear(instance)).await
 }

@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError, Value};
+use crate::{Batch, Result, Stale, Store, Value};
 
 /// How long a stranger's code is valid, in milliseconds.
 pub const CODE_MS: i64 = 3600 * 1000;
@@ -31,18 +31,18 @@ pub struct Allowed {
 }
 
 /// Whether an account is on the list.
-pub async fn is_allowed(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
+pub async fn is_allowed(store: &Store, channel: &str, user: &str) -> Result<bool> {
     let sql = "SELECT count(*) FROM allowed WHERE channel = $1 AND user_id = $2";
     Ok(store.count(sql, &[channel.into(), user.into()]).await? > 0)
 }
 
 /// All accounts on the list, oldest first.
-pub async fn allowed(store: &Store) -> Result<Vec<Allowed>, StoreError> {
+pub async fn allowed(store: &Store) -> Result<Vec<Allowed>> {
     store.all("SELECT channel, user_id, name, since FROM allowed ORDER BY since, channel, user_id", &[]).await
 }
 
 /// The valid codes, oldest first.
-pub async fn open_codes(store: &Store) -> Result<Vec<Pairing>, StoreError> {
+pub async fn open_codes(store: &Store) -> Result<Vec<Pairing>> {
     store
         .all(
             "SELECT code, channel, user_id, name, expires_at FROM pairings WHERE expires_at > $1 \
@@ -73,7 +73,7 @@ pub fn add_code(batch: &mut Batch, pairing: &Pairing, now: i64) {
 
 /// Puts the stranger with this code on the list and releases their messages. Returns the stranger; none when no
 /// stranger has such a code.
-pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, StoreError> {
+pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>> {
     let pairing: Option<Pairing> = store
         .first(
             "SELECT code, channel, user_id, name, expires_at FROM pairings \
@@ -107,7 +107,7 @@ pub async fn accept_invitation(
     channel: &str,
     user: &str,
     name: &str,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::NoSuchInvitation,
@@ -126,7 +126,7 @@ fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
 }
 
 /// Removes an account from the list. False when it wasn't there.
-pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
+pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::NotAllowed,
@@ -137,7 +137,7 @@ pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, St
 }
 
 /// Deletes expired codes, and closes the messages of strangers without a code.
-pub async fn expire(store: &Store) -> Result<(), StoreError> {
+pub async fn expire(store: &Store) -> Result<()> {
     let now = store.now();
     if store.count("SELECT count(*) FROM pairings WHERE expires_at <= $1", &[now.into()]).await? == 0 {
         return Ok(());

@@ -11,17 +11,13 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::runtime::Handle;
 
-use crate::{Batch, Store, StoreError, Value};
+use crate::{Batch, Result, Store, Value};
 
 const MAX: i64 = 2;
 const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 
 /// Does work that opens a thing, unless it was set aside: then `None`.
-pub async fn counted<T>(
-    store: &Store,
-    what: &str,
-    work: impl Future<Output = T>,
-) -> Result<Option<T>, StoreError> {
+pub async fn counted<T>(store: &Store, what: &str, work: impl Future<Output = T>) -> Result<Option<T>> {
     let digest = Sha256::digest(what).iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut batch = Batch::new();
     batch.returning(
@@ -46,7 +42,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    async fn end(&mut self) -> Result<(), StoreError> {
+    async fn end(&mut self) -> Result<()> {
         let Some(what) = self.what.take() else { return Ok(()) };
         ended(&self.store, &what).await
     }
@@ -61,14 +57,14 @@ impl Drop for Attempt {
     }
 }
 
-async fn ended(store: &Store, what: &str) -> Result<(), StoreError> {
+async fn ended(store: &Store, what: &str) -> Result<()> {
     let mut batch = Batch::new();
     batch.run("DELETE FROM attempts WHERE what = $1", [what.into()]);
     store.write(batch).await.map(drop)
 }
 
 /// Forgets what was set aside a month ago.
-pub(crate) async fn prune(store: &Store) -> Result<(), StoreError> {
+pub(crate) async fn prune(store: &Store) -> Result<()> {
     let before = store.now() - i64::try_from(QUARANTINE.as_millis()).unwrap_or_default();
     if store.count("SELECT count(*) FROM attempts WHERE at < $1", &[before.into()]).await? > 0 {
         let mut batch = Batch::new();

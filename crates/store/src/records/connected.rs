@@ -10,7 +10,7 @@ use serde_json::json;
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
-use crate::{Batch, Stale, Store, StoreError, secrets};
+use crate::{Batch, Result, Stale, Store, secrets};
 
 /// How exactly it is known when an account was last used, in milliseconds.
 const USED_MS: i64 = 60 * 1000;
@@ -89,7 +89,7 @@ macro_rules! select {
 
 /// The accounts that a person has, the oldest first: their own, those of a group with them, and everybody's. One that is
 /// being disconnected isn't among them.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<AccountRow>> {
     let sql = select!(
         "WHERE state <> 'disconnecting' AND (person_id = $1 OR (person_id IS NULL \
          AND (EXISTS (SELECT 1 FROM account_people p WHERE p.account_id = connected_accounts.id AND p.person_id = $1) \
@@ -100,28 +100,28 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<AccountRo
 }
 
 /// An account, also one that is being disconnected.
-pub async fn by_id(store: &Store, id: &AccountId) -> Result<Option<AccountRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &AccountId) -> Result<Option<AccountRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// The accounts of everyone, by person and label.
-pub async fn all(store: &Store) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn all(store: &Store) -> Result<Vec<AccountRow>> {
     store.all(select!("ORDER BY coalesce(person_id, ''), label, id"), &[]).await
 }
 
 /// The accounts of everyone that can be used for this now, the oldest first.
-pub async fn all_with(store: &Store, service: AccountService) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn all_with(store: &Store, service: AccountService) -> Result<Vec<AccountRow>> {
     let sql = select!("WHERE state = 'ready' AND services LIKE $1 ORDER BY created_at, id");
     store.all(sql, &[format!("%\"{service}\"%").into()]).await
 }
 
 /// The accounts of everyone in this state, the oldest first.
-pub async fn in_state(store: &Store, state: AccountState) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn in_state(store: &Store, state: AccountState) -> Result<Vec<AccountRow>> {
     store.all(select!("WHERE state = $1 ORDER BY created_at, id"), &[state.into()]).await
 }
 
 /// The accounts that need a new login of which nobody has been told yet: see [`end_topic`].
-pub async fn with_unannounced_end(store: &Store) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn with_unannounced_end(store: &Store) -> Result<Vec<AccountRow>> {
     let sql = select!(
         "WHERE state = 'needs_login' AND NOT EXISTS (SELECT 1 FROM announcements a \
          WHERE a.topic = 'login ' || connected_accounts.id || ' ' || \
@@ -132,13 +132,13 @@ pub async fn with_unannounced_end(store: &Store) -> Result<Vec<AccountRow>, Stor
 }
 
 /// The topic of the news that an account's login has ended. A new login has a new secret, whose end is news again.
-pub async fn end_topic(store: &Store, id: &AccountId) -> Result<String, StoreError> {
+pub async fn end_topic(store: &Store, id: &AccountId) -> Result<String> {
     let secret = secrets::get(store, &secrets::name_of(id)).await?;
     Ok(format!("login {id} {}", secret.map_or(0, |secret| secret.version)))
 }
 
 /// The accounts that nobody has without this person.
-pub async fn of_nobody_else(store: &Store, person: &PersonId) -> Result<Vec<AccountRow>, StoreError> {
+pub async fn of_nobody_else(store: &Store, person: &PersonId) -> Result<Vec<AccountRow>> {
     let sql = select!(
         "WHERE person_id = $1 OR (person_id IS NULL \
          AND EXISTS (SELECT 1 FROM account_people p WHERE p.account_id = connected_accounts.id AND p.person_id = $1) \
@@ -148,7 +148,7 @@ pub async fn of_nobody_else(store: &Store, person: &PersonId) -> Result<Vec<Acco
     store.all(sql, &[person.into()]).await
 }
 
-pub async fn any(store: &Store) -> Result<bool, StoreError> {
+pub async fn any(store: &Store) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM (SELECT 1 FROM connected_accounts LIMIT 1) found", &[]).await? > 0)
 }
 
@@ -307,7 +307,7 @@ pub(super) async fn join(
     batch: &mut Batch,
     person: &PersonId,
     joining: &PersonId,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     const LABELS: &str =
         "SELECT id, label FROM connected_accounts WHERE person_id = $1 ORDER BY created_at, id";
     let own: Vec<(AccountId, String)> = store.all(LABELS, &[person.into()]).await?;

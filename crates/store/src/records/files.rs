@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::inbox::InboxRow;
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// A file of a message that is still to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,24 +111,24 @@ pub fn id_of(digest: &[u8]) -> FileId {
     digits.collect::<String>().into()
 }
 
-pub async fn came_with(store: &Store, row: &InboxRow) -> Result<bool, StoreError> {
+pub async fn came_with(store: &Store, row: &InboxRow) -> Result<bool> {
     let of_row = "SELECT count(*) FROM attachments WHERE event = $1";
     Ok(store.count(of_row, &[(&row.event).into()]).await? > 0)
 }
 
 /// The files that a person sent, the newest first.
-pub async fn of_person(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<FileRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<FileRow>> {
     let sql = select!(
         "WHERE a.person_id = $1 AND a.event NOT LIKE ' %' ORDER BY a.created_at DESC, a.number LIMIT $2 + 0"
     );
     store.all(sql, &[person.into(), limit.into()]).await
 }
 
-pub async fn of_sender(store: &Store, id: &FileId, person: &PersonId) -> Result<Option<FileRow>, StoreError> {
+pub async fn of_sender(store: &Store, id: &FileId, person: &PersonId) -> Result<Option<FileRow>> {
     store.first(select!("WHERE a.id = $1 AND a.person_id = $2"), &[id.into(), person.into()]).await
 }
 
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>> {
     store
         .all(
             select!("JOIN inbox i ON i.event = a.event WHERE i.turn_id = $1 ORDER BY i.id, a.number"),
@@ -144,7 +144,7 @@ pub async fn by_id(
     id: &FileId,
     person: &PersonId,
     conversation: &ConversationId,
-) -> Result<Option<FileRow>, StoreError> {
+) -> Result<Option<FileRow>> {
     store
         .first(
             select!(
@@ -163,7 +163,7 @@ pub async fn newest(
     person: &PersonId,
     conversation: &ConversationId,
     limit: i64,
-) -> Result<Vec<FileRow>, StoreError> {
+) -> Result<Vec<FileRow>> {
     store
         .all(
             select!(
@@ -177,7 +177,7 @@ pub async fn newest(
         .await
 }
 
-pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>, StoreError> {
+pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>> {
     let rows: Vec<(FileId,)> = match person {
         Some(person) => {
             store.all("SELECT id FROM attachments WHERE person_id = $1", &[person.into()]).await?
@@ -188,7 +188,7 @@ pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>
 }
 
 /// Deletes the files that were sent before a time, and counts them.
-pub async fn delete_before(store: &Store, before: i64) -> Result<usize, StoreError> {
+pub async fn delete_before(store: &Store, before: i64) -> Result<usize> {
     let old = store.count("SELECT count(*) FROM attachments WHERE created_at < $1", &[before.into()]).await?;
     if old > 0 {
         let mut batch = Batch::new();

@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use crate::people::{self, Person};
-use crate::{Batch, Stale, Store, StoreError, connected, room_rules, spending, watches};
+use crate::{Batch, Result, Stale, Store, connected, room_rules, spending, watches};
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {
@@ -208,7 +208,7 @@ impl<'r> FromRow<'r, AnyRow> for JsonRow {
 }
 
 /// The people that a text may refer to: by id or `CHANNEL:USER`, otherwise by name; at most `limit`.
-pub async fn find_people(store: &Store, who: &str, limit: i64) -> Result<Vec<Person>, StoreError> {
+pub async fn find_people(store: &Store, who: &str, limit: i64) -> Result<Vec<Person>> {
     const EXACT: &str = "SELECT id, name, timezone FROM people WHERE id = $1 OR id IN \
                          (SELECT person_id FROM accounts WHERE channel || ':' || user_id = $1) LIMIT $2 + 0";
     const NAMED: &str = "SELECT id, name, timezone FROM people WHERE name = $1 ORDER BY id LIMIT $2 + 0";
@@ -218,7 +218,7 @@ pub async fn find_people(store: &Store, who: &str, limit: i64) -> Result<Vec<Per
 
 /// The ids of people whose accounts were linked to this person. Their earlier messages keep these ids, in
 /// conversations that now belong to this person.
-async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<PersonId>, StoreError> {
+async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<PersonId>> {
     const LINKED: &str = "SELECT id FROM people WHERE id <> $1 \
         AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.person_id = people.id) AND id IN \
         (SELECT x.person_id FROM inbox x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1 UNION \
@@ -228,7 +228,7 @@ async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<PersonId>, S
 }
 
 /// All rows about a person, by table.
-pub async fn export(store: &Store, person: &PersonId) -> Result<Json, StoreError> {
+pub async fn export(store: &Store, person: &PersonId) -> Result<Json> {
     let mut ids = linked_ids(store, person).await?;
     ids.push(person.clone());
     let mut all = Map::new();
@@ -244,7 +244,7 @@ pub async fn export(store: &Store, person: &PersonId) -> Result<Json, StoreError
 }
 
 /// How many rooms a person shared with others; these stay.
-pub async fn rooms(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+pub async fn rooms(store: &Store, person: &PersonId) -> Result<i64> {
     const SHARED: &str = concat!(
         "SELECT count(*) FROM conversations WHERE (person_id = $1 \
          OR id IN (SELECT conversation_id FROM inbox WHERE person_id = $1 UNION \
@@ -257,7 +257,7 @@ pub async fn rooms(store: &Store, person: &PersonId) -> Result<i64, StoreError> 
 }
 
 /// Erases a person in one commit, then cleans the database's files. No process may be using the store.
-pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
+pub async fn erase(store: &Store, person: &PersonId) -> Result<()> {
     let mut batch = Batch::new();
     batch.must(Stale::PersonGone, "UPDATE people SET name = '' WHERE id = $1", [person.into()]);
     for linked in linked_ids(store, person).await? {

@@ -2,13 +2,13 @@
 
 use adjutant_types::PersonId;
 
-use crate::{Batch, Stale, Store, StoreError, connected, watches};
+use crate::{Batch, Result, Stale, Store, connected, watches};
 
 /// How long a code is valid, in milliseconds.
 pub const LINK_MS: i64 = 10 * 60 * 1000;
 
 /// Creates a person's code, which replaces an older one.
-pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), StoreError> {
+pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<()> {
     let mut batch = Batch::new();
     let now = store.now();
     batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
@@ -21,7 +21,7 @@ pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), S
 
 /// Links the accounts of the person who enters a code to the person who created it, with tasks, memories, open questions
 /// and what they have at providers. Earlier messages keep their author. False when nobody else has such a code.
-pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool, StoreError> {
+pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool> {
     let owner: Option<(PersonId,)> = store
         .first(
             "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",

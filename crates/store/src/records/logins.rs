@@ -8,7 +8,7 @@
 use adjutant_types::{AccountId, ConversationId, LoginId, LoginState, PersonId, ProviderKind};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// How long a login that has ended is known, so that whoever comes late learns why, in milliseconds.
 const ENDED_MS: i64 = 60 * 60 * 1000;
@@ -125,29 +125,29 @@ pub fn end(batch: &mut Batch, id: &LoginId, state: LoginState, now: i64) {
     );
 }
 
-pub async fn by_id(store: &Store, id: &LoginId) -> Result<Option<LoginRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &LoginId) -> Result<Option<LoginRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// The login whose link has this digest.
-pub async fn by_nonce(store: &Store, digest: &str) -> Result<Option<LoginRow>, StoreError> {
+pub async fn by_nonce(store: &Store, digest: &str) -> Result<Option<LoginRow>> {
     store.first(select!("WHERE nonce = $1"), &[digest.into()]).await
 }
 
 /// The login whose state at the provider has this digest.
-pub async fn by_state(store: &Store, digest: &str) -> Result<Option<LoginRow>, StoreError> {
+pub async fn by_state(store: &Store, digest: &str) -> Result<Option<LoginRow>> {
     store.first(select!("WHERE oauth_state = $1"), &[digest.into()]).await
 }
 
 /// All that haven't ended, also those whose time is up, the oldest first.
-pub async fn unfinished(store: &Store) -> Result<Vec<LoginRow>, StoreError> {
+pub async fn unfinished(store: &Store) -> Result<Vec<LoginRow>> {
     let sql =
         select!("WHERE state IN ('offered', 'opened', 'arrived', 'exchanging') ORDER BY expires_at, id");
     store.all(sql, &[]).await
 }
 
 /// A person's logins that somebody can still go on with, the newest first.
-pub async fn open_of(store: &Store, person: &PersonId) -> Result<Vec<LoginRow>, StoreError> {
+pub async fn open_of(store: &Store, person: &PersonId) -> Result<Vec<LoginRow>> {
     let sql = select!(
         "WHERE person_id = $1 AND (state = 'arrived' OR (state IN ('offered', 'opened', 'exchanging') AND expires_at > $2)) \
          ORDER BY expires_at DESC, id"
@@ -156,7 +156,7 @@ pub async fn open_of(store: &Store, person: &PersonId) -> Result<Vec<LoginRow>, 
 }
 
 /// Deletes what has ended long ago.
-pub async fn prune(store: &Store) -> Result<(), StoreError> {
+pub async fn prune(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.run("DELETE FROM logins WHERE expires_at <= $1", [(store.now() - ENDED_MS).into()]);
     store.write(batch).await.map(drop)

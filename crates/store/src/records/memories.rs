@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::people::Conversation;
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct MemoryRow {
@@ -65,7 +65,7 @@ pub async fn list(
     here: &Conversation,
     kind: &str,
     limit: i64,
-) -> Result<Vec<MemoryRow>, StoreError> {
+) -> Result<Vec<MemoryRow>> {
     store
         .all(
             "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
@@ -77,14 +77,14 @@ pub async fn list(
 }
 
 /// One of a person's memories, wherever it may be recalled.
-pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Option<MemoryRow>, StoreError> {
+pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Option<MemoryRow>> {
     const SQL: &str = "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE id = $1 \
                        AND person_id = $2";
     store.first(SQL, &[id.into(), person.into()]).await
 }
 
 /// Where a memory was saved, and may be recalled if it is a room's.
-pub async fn place_of(store: &Store, id: &MemoryId) -> Result<Option<ConversationId>, StoreError> {
+pub async fn place_of(store: &Store, id: &MemoryId) -> Result<Option<ConversationId>> {
     let row: Option<(ConversationId,)> =
         store.first("SELECT conversation_id FROM memories WHERE id = $1", &[id.into()]).await?;
     Ok(row.map(|(place,)| place))
@@ -100,11 +100,7 @@ pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) 
 }
 
 /// The turns of a person that saved, found or listed a memory.
-pub async fn turns_about(
-    store: &Store,
-    person: &PersonId,
-    memory: &MemoryId,
-) -> Result<Vec<i64>, StoreError> {
+pub async fn turns_about(store: &Store, person: &PersonId, memory: &MemoryId) -> Result<Vec<i64>> {
     let rows: Vec<(i64,)> = store
         .all(
             "SELECT seq FROM turns WHERE person_id = $1 AND id IN (SELECT e.turn_id FROM executions e \
@@ -120,7 +116,7 @@ pub async fn turns_that_say(
     store: &Store,
     person: &PersonId,
     memory: &MemoryId,
-) -> Result<Vec<(i64, String)>, StoreError> {
+) -> Result<Vec<(i64, String)>> {
     store
         .all(
             "SELECT seq, text || ' ' || coalesce(answer, '') AS said FROM turns WHERE person_id = $1 \
@@ -136,7 +132,7 @@ pub async fn turns_that_knew(
     store: &Store,
     person: &PersonId,
     memory: &MemoryId,
-) -> Result<Vec<(i64, String)>, StoreError> {
+) -> Result<Vec<(i64, String)>> {
     store
         .all(
             "SELECT t.seq, t.text || ' ' || coalesce(t.answer, '') || ' ' || coalesce((SELECT string_agg(a.arguments, ' ') \
@@ -212,7 +208,7 @@ pub async fn with_origins(
     person: &PersonId,
     here: &Conversation,
     limit: i64,
-) -> Result<Vec<KnownRow>, StoreError> {
+) -> Result<Vec<KnownRow>> {
     store
         .all(
             "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, o.quote FROM memories m \
@@ -236,7 +232,7 @@ pub struct KeptRow {
 }
 
 /// Everything that is remembered, by person, oldest first.
-pub async fn kept(store: &Store) -> Result<Vec<KeptRow>, StoreError> {
+pub async fn kept(store: &Store) -> Result<Vec<KeptRow>> {
     store
         .all(
             "SELECT m.person_id, coalesce(p.name, '') AS name, o.quote, m.id, m.kind, m.scope, m.text, m.tags, \

@@ -3,7 +3,7 @@
 use adjutant_types::PersonId;
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ObjectRow {
@@ -31,7 +31,7 @@ pub async fn between(
     kind: &str,
     from: i64,
     to: i64,
-) -> Result<Vec<ObjectRow>, StoreError> {
+) -> Result<Vec<ObjectRow>> {
     store
         .all(
             "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 \
@@ -41,12 +41,7 @@ pub async fn between(
         .await
 }
 
-pub async fn by_id(
-    store: &Store,
-    person: &PersonId,
-    kind: &str,
-    uid: &str,
-) -> Result<Option<ObjectRow>, StoreError> {
+pub async fn by_id(store: &Store, person: &PersonId, kind: &str, uid: &str) -> Result<Option<ObjectRow>> {
     store
         .first(
             "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3",

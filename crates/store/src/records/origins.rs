@@ -4,7 +4,7 @@ use adjutant_types::{ConversationId, MemoryId, PersonId, TurnId};
 use sqlx::FromRow;
 
 use crate::memories::{self, MemoryRow};
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// A conversation in which somebody wrote enough for facts to be taken.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -16,12 +16,7 @@ pub struct DueConversation {
 }
 
 /// A conversation of one person with `enough` new turns since `since`, or with any if the last ended before `rested`.
-pub async fn due(
-    store: &Store,
-    since: i64,
-    rested: i64,
-    enough: i64,
-) -> Result<Option<DueConversation>, StoreError> {
+pub async fn due(store: &Store, since: i64, rested: i64, enough: i64) -> Result<Option<DueConversation>> {
     store
         .first(
             "SELECT c.id, c.person_id, c.extracted_to FROM conversations c JOIN turns t ON t.conversation_id = c.id \
@@ -49,7 +44,7 @@ pub async fn written(
     due: &DueConversation,
     since: i64,
     limit: i64,
-) -> Result<Vec<WrittenRow>, StoreError> {
+) -> Result<Vec<WrittenRow>> {
     store
         .all(
             "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
@@ -85,7 +80,7 @@ pub struct OriginRow {
     pub strength: i64,
 }
 
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow>> {
     const SQL: &str =
         "SELECT memory_id, turn_id, quote, topic, strength FROM memory_origins WHERE person_id = $1";
     store.all(SQL, &[person.into()]).await
@@ -153,7 +148,7 @@ pub struct FormerRow {
 }
 
 /// The former texts of a person's memories.
-pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>, StoreError> {
+pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>> {
     const SQL: &str = "SELECT memory_id, former_id, text FROM memory_formers WHERE person_id = $1 \
                        ORDER BY memory_id, former_id";
     store.all(SQL, &[person.into()]).await
@@ -172,14 +167,14 @@ pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
 }
 
 /// Those of whom something was taken from what they wrote.
-pub async fn people(store: &Store) -> Result<Vec<PersonId>, StoreError> {
+pub async fn people(store: &Store) -> Result<Vec<PersonId>> {
     const SQL: &str = "SELECT DISTINCT person_id FROM memory_origins ORDER BY person_id";
     let rows: Vec<(PersonId,)> = store.all(SQL, &[]).await?;
     Ok(rows.into_iter().map(|(person,)| person).collect())
 }
 
 /// All of a person's private memories, which their new facts are compared with.
-pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>, StoreError> {
+pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>> {
     store
         .all(
             "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \

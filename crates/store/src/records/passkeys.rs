@@ -9,7 +9,7 @@ use adjutant_types::PersonId;
 use sqlx::FromRow;
 
 use crate::secrets::digest;
-use crate::{Batch, Stale, Store, StoreError, web};
+use crate::{Batch, Result, Stale, Store, StoreError, web};
 
 /// How long a challenge can be answered, in milliseconds.
 pub const CHALLENGE_MS: i64 = 5 * 60 * 1000;
@@ -33,19 +33,19 @@ pub struct PasskeyRow {
     pub used_at: Option<i64>,
 }
 
-pub async fn find(store: &Store, key: &str) -> Result<Option<PasskeyRow>, StoreError> {
+pub async fn find(store: &Store, key: &str) -> Result<Option<PasskeyRow>> {
     store.first("SELECT * FROM passkeys WHERE key = $1", &[key.into()]).await
 }
 
 /// Those of one person or of all, the oldest first.
-pub async fn list(store: &Store, person: Option<&PersonId>) -> Result<Vec<PasskeyRow>, StoreError> {
+pub async fn list(store: &Store, person: Option<&PersonId>) -> Result<Vec<PasskeyRow>> {
     let sql = "SELECT * FROM passkeys WHERE $1 = '' OR person_id = $1 ORDER BY created_at, key";
     store.all(sql, &[person.map_or("", |person| person.as_str()).into()]).await
 }
 
 /// Adds a passkey that answers this challenge. False if the challenge was answered, the passkey is known, or the person has
 /// too many.
-pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<bool, StoreError> {
+pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<bool> {
     let mut batch = Batch::new();
     answer(&mut batch, challenge, store.now());
     batch.must(
@@ -72,7 +72,7 @@ pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<boo
 }
 
 /// Removes a passkey of this person. The sessions that it began end with it.
-pub async fn remove(store: &Store, key: &str, person: &PersonId) -> Result<(), StoreError> {
+pub async fn remove(store: &Store, key: &str, person: &PersonId) -> Result<()> {
     let mut batch = Batch::new();
     batch.run("DELETE FROM passkeys WHERE key = $1 AND person_id = $2", [key.into(), person.into()]);
     store.write(batch).await.map(drop)
@@ -86,7 +86,7 @@ pub async fn sign_in(
     (key, person): (&str, &PersonId),
     counter: u32,
     browser: &str,
-) -> Result<String, StoreError> {
+) -> Result<String> {
     let now = store.now();
     let mut batch = Batch::new();
     answer(&mut batch, challenge, now);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use adjutant_types::{ConversationId, Flag, PersonId, Taint};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store, StoreError};
 
 /// A person, with any number of accounts.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -57,7 +57,7 @@ pub async fn party(
     person: &PersonId,
     window: i64,
     limit: u32,
-) -> Result<Party, StoreError> {
+) -> Result<Party> {
     #[derive(FromRow)]
     struct Row {
         #[sqlx(flatten)]
@@ -95,7 +95,7 @@ pub async fn party(
 pub async fn said_by<'a>(
     store: &Store,
     people: impl Iterator<Item = &'a PersonId>,
-) -> Result<HashMap<PersonId, Taint>, StoreError> {
+) -> Result<HashMap<PersonId, Taint>> {
     let mut sources = HashMap::new();
     for person in people {
         if !sources.contains_key(person) {
@@ -109,14 +109,14 @@ pub async fn said_by<'a>(
 }
 
 /// The person behind an account, if the account is known.
-pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>, StoreError> {
+pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>> {
     const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
                         WHERE a.channel = $1 AND a.user_id = $2";
     store.first(FIND, &[channel.into(), user.into()]).await
 }
 
 /// The person behind an account; a new account gets a new person.
-pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person, StoreError> {
+pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person> {
     if let Some(person) = person_of(store, channel, user).await? {
         return Ok(person);
     }
@@ -137,7 +137,7 @@ pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Res
 }
 
 /// A person by id, who must exist.
-pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person, StoreError> {
+pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person> {
     let found = store.first("SELECT id, name, timezone FROM people WHERE id = $1", &[id.into()]).await?;
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
 }
@@ -148,19 +148,19 @@ pub fn set_timezone(batch: &mut Batch, person: &PersonId, zone: Option<&str>) {
     batch.must(Stale::PersonGone, SQL, [zone.into(), person.into()]);
 }
 
-pub async fn exists(store: &Store, id: &PersonId) -> Result<bool, StoreError> {
+pub async fn exists(store: &Store, id: &PersonId) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await? > 0)
 }
 
 /// The accounts of a person, as `CHANNEL:USER`.
-pub async fn accounts(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
+pub async fn accounts(store: &Store, person: &PersonId) -> Result<Vec<String>> {
     let rows: Vec<(String, String)> =
         store.all("SELECT channel, user_id FROM accounts WHERE person_id = $1", &[person.into()]).await?;
     Ok(rows.into_iter().map(|(channel, user)| format!("{channel}:{user}")).collect())
 }
 
 /// Whether one of a person's accounts is in `owners`, each as `CHANNEL:USER`.
-pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Result<bool, StoreError> {
+pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Result<bool> {
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
 
@@ -168,11 +168,7 @@ const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summar
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
 /// The conversation in a chat, if there is one.
-pub async fn find_conversation(
-    store: &Store,
-    channel: &str,
-    chat: &str,
-) -> Result<Option<Conversation>, StoreError> {
+pub async fn find_conversation(store: &Store, channel: &str, chat: &str) -> Result<Option<Conversation>> {
     store.first(CONVERSATION, &[channel.into(), chat.into()]).await
 }
 
@@ -181,7 +177,7 @@ pub async fn direct_conversation(
     store: &Store,
     channel: &str,
     user: &str,
-) -> Result<Option<(ConversationId, PersonId)>, StoreError> {
+) -> Result<Option<(ConversationId, PersonId)>> {
     store
         .first(
             "SELECT c.id, c.person_id FROM accounts a \
@@ -194,10 +190,7 @@ pub async fn direct_conversation(
 }
 
 /// The direct conversation that a person used last, on any of their channels.
-pub async fn last_direct_conversation(
-    store: &Store,
-    person: &PersonId,
-) -> Result<Option<ConversationId>, StoreError> {
+pub async fn last_direct_conversation(store: &Store, person: &PersonId) -> Result<Option<ConversationId>> {
     let row: Option<(ConversationId,)> = store
         .first(
             "SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0 \
@@ -209,7 +202,7 @@ pub async fn last_direct_conversation(
 }
 
 /// A conversation by id, which must exist.
-pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
+pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation> {
     let found = store
         .first(
             "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
@@ -221,7 +214,7 @@ pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Co
 }
 
 /// The conversations that a name may refer to: our id, the place, or `CHANNEL:PLACE`.
-pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
+pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>> {
     store
         .all(
             "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
@@ -239,7 +232,7 @@ pub async fn conversation(
     chat: &str,
     person: &PersonId,
     direct: bool,
-) -> Result<Conversation, StoreError> {
+) -> Result<Conversation> {
     let mut found = find_conversation(store, channel, chat).await?;
     if found.is_none() {
         let mut batch = Batch::new();

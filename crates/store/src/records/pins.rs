@@ -2,7 +2,7 @@
 
 use adjutant_types::PinKind;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// Something as it was when an owner accepted it.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -42,14 +42,14 @@ pub fn remove(batch: &mut Batch, kind: PinKind, owner: &str, item: &str) {
 }
 
 /// Everything accepted of a kind, sorted.
-pub async fn of_kind(store: &Store, kind: PinKind) -> Result<Vec<PinRow>, StoreError> {
+pub async fn of_kind(store: &Store, kind: PinKind) -> Result<Vec<PinRow>> {
     let sql =
         "SELECT owner, item, digest, definition, approved_at FROM pins WHERE kind = $1 ORDER BY owner, item";
     store.all(sql, &[kind.into()]).await
 }
 
 /// The owner, item and digest of everything accepted of a kind: enough to see that something has changed.
-pub async fn digests(store: &Store, kind: PinKind) -> Result<Vec<(String, String, String)>, StoreError> {
+pub async fn digests(store: &Store, kind: PinKind) -> Result<Vec<(String, String, String)>> {
     let sql = "SELECT owner, item, digest FROM pins WHERE kind = $1 ORDER BY owner, item";
     store.all(sql, &[kind.into()]).await
 }

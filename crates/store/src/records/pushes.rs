@@ -9,7 +9,7 @@
 use adjutant_types::{Flag, OutboxId, PersonId, TurnId};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError, Value};
+use crate::{Batch, Result, Stale, Store, Value};
 
 /// After so long, whoever claimed a message has died, in milliseconds.
 const CLAIMED_MS: i64 = 60 * 1000;
@@ -92,7 +92,7 @@ pub fn unsubscribe_all(batch: &mut Batch) {
 }
 
 /// The browsers of a person that are notified.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<SubscriptionRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<SubscriptionRow>> {
     let sql = "SELECT s.session_id, s.endpoint, s.browser_key, s.auth, s.wants_news FROM push_subscriptions s \
                JOIN web_sessions w ON w.id = s.session_id WHERE w.person_id = $1";
     store.all(sql, &[person.into()]).await
@@ -143,7 +143,7 @@ const NEWS: &str = due!(
 );
 
 /// What browsers are to be notified of now.
-pub async fn due(store: &Store, reason: PushReason) -> Result<Vec<DueRow>, StoreError> {
+pub async fn due(store: &Store, reason: PushReason) -> Result<Vec<DueRow>> {
     let now = store.now();
     let (at, claimed): (Value, Value) = (now.into(), (now - CLAIMED_MS).into());
     match reason {
@@ -220,7 +220,7 @@ pub fn gone(batch: &mut Batch, row: &DueRow) {
 }
 
 /// Forgets of which messages browsers were notified long ago, unless those still ask something.
-pub async fn prune(store: &Store) -> Result<(), StoreError> {
+pub async fn prune(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         "DELETE FROM pushes WHERE changed_at < $1 AND NOT EXISTS (SELECT 1 FROM questions q \

@@ -3,7 +3,7 @@
 use adjutant_types::{ConversationId, RoomAnswers};
 use serde_json::json;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// The rule of a room, and of the threads in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn room_of(place: &str) -> &str {
 }
 
 /// The rule of the room that a place is in.
-pub async fn of(store: &Store, channel: &str, place: &str) -> Result<RoomRule, StoreError> {
+pub async fn of(store: &Store, channel: &str, place: &str) -> Result<RoomRule> {
     const FIND: &str = "SELECT answers, skills, people FROM room_rules WHERE channel = $1 AND room = $2";
     let found: Option<(RoomAnswers, Option<String>, Option<String>)> =
         store.first(FIND, &[channel.into(), room_of(place).into()]).await?;
@@ -52,7 +52,7 @@ pub async fn of(store: &Store, channel: &str, place: &str) -> Result<RoomRule, S
 }
 
 /// The rooms that we have conversations in, the latest first: one of these, the channel, and the room.
-pub async fn rooms(store: &Store, limit: i64) -> Result<Vec<(ConversationId, String, String)>, StoreError> {
+pub async fn rooms(store: &Store, limit: i64) -> Result<Vec<(ConversationId, String, String)>> {
     // The ids of threads are digits, some with a dot.
     const FIND: &str = "SELECT min(id) AS id, channel, \
          CASE WHEN place LIKE '%/%' THEN rtrim(rtrim(place, '0123456789.'), '/') ELSE place END AS room \

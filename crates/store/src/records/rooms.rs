@@ -1,9 +1,9 @@
 //! The chats of a channel, from our own journal.
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// The chats of a channel that we have conversations in, the most recent first.
-pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>, StoreError> {
+pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = store
         .all(
             "SELECT c.place FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id \
@@ -23,7 +23,7 @@ pub async fn said_in(
     (channel, chat): (&str, &str),
     since: i64,
     limit: i64,
-) -> Result<Vec<SpokenTurn>, StoreError> {
+) -> Result<Vec<SpokenTurn>> {
     let mut rows: Vec<SpokenTurn> = store
         .all(
             "SELECT t.id, p.name, t.text, t.answer, t.started_at FROM turns t \

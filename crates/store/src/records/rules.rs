@@ -3,7 +3,7 @@
 use adjutant_types::{Allowance, PersonId, QuestionId, RuleId};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -60,7 +60,7 @@ pub fn add(batch: &mut Batch, rule: &RuleRow) {
 }
 
 /// A person's rule that allows exactly this now.
-pub async fn allowing(store: &Store, person: &PersonId, allows: &str) -> Result<Option<RuleRow>, StoreError> {
+pub async fn allowing(store: &Store, person: &PersonId, allows: &str) -> Result<Option<RuleRow>> {
     let sql = select!(
         "WHERE person_id = $1 AND allows = $2 AND ended_at IS NULL AND expires_at > $3 AND used < most_uses \
          ORDER BY created_at LIMIT 1"
@@ -88,7 +88,7 @@ pub fn end(batch: &mut Batch, person: &PersonId, id: &RuleId, now: i64) {
 }
 
 /// A person's rules that still allow something, the oldest first.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<RuleRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<RuleRow>> {
     let sql = select!(
         "WHERE person_id = $1 AND ended_at IS NULL AND expires_at > $2 AND used < most_uses ORDER BY created_at, id"
     );
@@ -96,12 +96,12 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<RuleRow>,
 }
 
 /// A rule, also one that has ended.
-pub async fn by_id(store: &Store, id: &RuleId) -> Result<Option<RuleRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &RuleId) -> Result<Option<RuleRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// Deletes the rules that ended before this time.
-pub async fn prune(store: &Store, before: i64) -> Result<(), StoreError> {
+pub async fn prune(store: &Store, before: i64) -> Result<()> {
     let mut batch = Batch::new();
     batch.run("DELETE FROM rules WHERE ended_at < $1 OR expires_at < $1", [before.into()]);
     store.write(batch).await.map(drop)

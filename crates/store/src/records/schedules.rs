@@ -4,7 +4,7 @@ use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct ScheduleRow {
@@ -56,12 +56,12 @@ pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
 }
 
 /// A person's schedules, the next one first.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleRow>> {
     store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
 }
 
 /// The active schedules of a channel, or of one chat there, that are due or have a run without a known outcome.
-pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<ScheduleRow>, StoreError> {
+pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<ScheduleRow>> {
     store
         .all(
             select!(
@@ -108,7 +108,7 @@ pub fn delete(batch: &mut Batch, id: &ScheduleId) {
 }
 
 /// The status of the turn that took an inbox row, if one did.
-pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>, StoreError> {
+pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>> {
     let row: Option<(String,)> = store
         .first(
             "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1",
@@ -128,7 +128,7 @@ pub struct LastRun {
 }
 
 /// The last runs of a person's schedules.
-pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>, StoreError> {
+pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>> {
     store
         .all(
             "SELECT s.id AS schedule_id, t.started_at, t.status, t.answer FROM schedules s JOIN inbox i ON i.id = \
@@ -155,12 +155,7 @@ pub struct Reminder {
 }
 
 /// The reminders that are due on a channel, or in one chat there.
-pub async fn reminders(
-    store: &Store,
-    channel: &str,
-    chat: &str,
-    now: i64,
-) -> Result<Vec<Reminder>, StoreError> {
+pub async fn reminders(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<Reminder>> {
     store
         .all(
             "SELECT t.id, t.title, t.due, t.remind_at, t.person_id, p.timezone, c.id AS conversation_id FROM tasks t \

@@ -10,7 +10,7 @@ use sqlx::{FromRow, Row};
 use super::vectors;
 use crate::memories::MemoryRow;
 use crate::people::Conversation;
-use crate::{Batch, Stale, Store, StoreError, Value};
+use crate::{Batch, Result, Stale, Store, Value};
 
 /// How many words go into one statement.
 const AT_ONCE: usize = 32;
@@ -123,7 +123,7 @@ impl<'r> FromRow<'r, AnyRow> for Document {
 }
 
 /// Memories whose words aren't stored yet, oldest first.
-pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
+pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Document>> {
     store
         .all(
             "SELECT m.seq, m.person_id, m.conversation_id, m.created_at AS at, p.timezone, m.text, m.scope, \
@@ -136,7 +136,7 @@ pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Documen
 
 /// Ended turns whose words aren't stored yet, oldest first. What was said among two belongs to whose conversation it is. The
 /// refusals of basic mode say nothing of the question, and their examples name people.
-pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>, StoreError> {
+pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>> {
     store
         .all(
             "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
@@ -225,7 +225,7 @@ pub async fn look_up(
     spans: &[Span<'_>],
     newest: i64,
     (any, counted): (&str, i64),
-) -> Result<Lookups, StoreError> {
+) -> Result<Lookups> {
     static SQL: LazyLock<String> = LazyLock::new(|| {
         let spaces: Vec<String> = (0..SPACES).map(|n| format!("(${})", 4 + n)).collect();
         let from = 4 + SPACES;
@@ -291,7 +291,7 @@ async fn read<R: for<'r> FromRow<'r, AnyRow> + Send + Unpin>(
     sql: &'static str,
     list: &[impl Clone + Into<Value>],
     more: &[Value],
-) -> Result<Vec<R>, StoreError> {
+) -> Result<Vec<R>> {
     let mut all = Vec::new();
     for chunk in list.chunks(READ) {
         // The last one is repeated.
@@ -303,7 +303,7 @@ async fn read<R: for<'r> FromRow<'r, AnyRow> + Send + Unpin>(
 }
 
 /// The words that these memories were taken from.
-pub async fn quotes(store: &Store, memories: &[MemoryId]) -> Result<Vec<(MemoryId, String)>, StoreError> {
+pub async fn quotes(store: &Store, memories: &[MemoryId]) -> Result<Vec<(MemoryId, String)>> {
     let sql = of_seqs!("SELECT memory_id, quote FROM memory_origins WHERE quote <> '' AND memory_id", "");
     read(store, sql, memories, &[]).await
 }
@@ -320,7 +320,7 @@ pub struct Neighbours {
 }
 
 /// The turns before and after each of these.
-pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>, StoreError> {
+pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>> {
     let sql = of_seqs!(
         "SELECT t.seq, (SELECT max(b.seq) FROM turns b WHERE b.conversation_id = t.conversation_id AND b.seq < t.seq) \
          AS \"before\", (SELECT min(a.seq) FROM turns a WHERE a.conversation_id = t.conversation_id AND a.seq > t.seq) \
@@ -349,7 +349,7 @@ pub async fn memories(
     person: &PersonId,
     here: &Conversation,
     seqs: &[i64],
-) -> Result<Vec<RecallRow>, StoreError> {
+) -> Result<Vec<RecallRow>> {
     let sql = of_seqs!(
         "SELECT m.seq, m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, \
          coalesce(o.strength - 1, 0) AS repeated, \
@@ -399,7 +399,7 @@ pub async fn said(
     person: &PersonId,
     here: &Conversation,
     seqs: &[i64],
-) -> Result<Vec<SaidRow>, StoreError> {
+) -> Result<Vec<SaidRow>> {
     let sql = of_seqs!(
         "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.person_id, t.text, \
          t.text_taint, t.answer, t.taint, t.started_at, coalesce((SELECT string_agg(a.source, '\n') FROM inbox i \

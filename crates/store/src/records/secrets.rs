@@ -6,7 +6,7 @@ use adjutant_types::{AccountId, InstanceId};
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SecretRow {
@@ -26,24 +26,18 @@ pub fn name_of(account: &AccountId) -> String {
     format!("account/{account}")
 }
 
-pub async fn get(store: &Store, name: &str) -> Result<Option<SecretRow>, StoreError> {
+pub async fn get(store: &Store, name: &str) -> Result<Option<SecretRow>> {
     store.first("SELECT sealed, version, locked_until FROM secrets WHERE name = $1", &[name.into()]).await
 }
 
 /// How many are sealed.
-pub async fn count(store: &Store) -> Result<i64, StoreError> {
+pub async fn count(store: &Store) -> Result<i64> {
     store.count("SELECT count(*) FROM secrets WHERE name NOT LIKE 'key/%'", &[]).await
 }
 
 /// Locks a secret that still has this version, so that nobody else renews it before this time. False if somebody else
 /// does, or has renewed it.
-pub async fn lock(
-    store: &Store,
-    name: &str,
-    version: i64,
-    by: &InstanceId,
-    until: i64,
-) -> Result<bool, StoreError> {
+pub async fn lock(store: &Store, name: &str, version: i64, by: &InstanceId, until: i64) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::SecretChanged,
@@ -112,7 +106,7 @@ pub fn delete(batch: &mut Batch, name: &str) {
 }
 
 /// The names of all that are sealed with another key than the one of this id. Rows `key/…` are about keys, and not sealed.
-pub async fn names_not_sealed_with(store: &Store, key: &str) -> Result<Vec<String>, StoreError> {
+pub async fn names_not_sealed_with(store: &Store, key: &str) -> Result<Vec<String>> {
     let sql = "SELECT name FROM secrets WHERE sealed NOT LIKE $1 AND name NOT LIKE 'key/%' ORDER BY name";
     let rows: Vec<(String,)> = store.all(sql, &[format!("1.{key}.%").into()]).await?;
     Ok(rows.into_iter().map(|(name,)| name).collect())

@@ -3,7 +3,7 @@
 use adjutant_types::PersonId;
 use sqlx::FromRow;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SettingsChange {
@@ -16,7 +16,7 @@ pub struct SettingsChange {
 }
 
 /// Notes that somebody changes these keys, and the digest of the file after that.
-pub async fn note(store: &Store, person: &PersonId, keys: &str, digest: &str) -> Result<(), StoreError> {
+pub async fn note(store: &Store, person: &PersonId, keys: &str, digest: &str) -> Result<()> {
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO settings_changes (person_id, keys, digest, changed_at) VALUES ($1, $2, $3, $4)",
@@ -26,7 +26,7 @@ pub async fn note(store: &Store, person: &PersonId, keys: &str, digest: &str) ->
 }
 
 /// The newest changes, the latest first.
-pub async fn latest(store: &Store, most: i64) -> Result<Vec<SettingsChange>, StoreError> {
+pub async fn latest(store: &Store, most: i64) -> Result<Vec<SettingsChange>> {
     let sql = "SELECT person_id, keys, digest, changed_at FROM settings_changes ORDER BY seq DESC LIMIT $1";
     store.all(sql, &[most.into()]).await
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use adjutant_types::{PersonId, Taint};
 use sqlx::FromRow;
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct MarkedRow {
@@ -30,7 +30,7 @@ pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, title
 }
 
 /// Everything marked of a person's, in the order of its numbers.
-pub async fn list(store: &Store, person: &PersonId) -> Result<Vec<MarkedRow>, StoreError> {
+pub async fn list(store: &Store, person: &PersonId) -> Result<Vec<MarkedRow>> {
     const SQL: &str = "SELECT number, domain, id, title, sources FROM taints WHERE person_id = $1 ORDER BY number, domain, id";
     store.all(SQL, &[person.into()]).await
 }
@@ -44,14 +44,14 @@ pub fn clear(batch: &mut Batch, person: &PersonId, row: &MarkedRow) {
 }
 
 /// Everything marked in a domain, by id.
-pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Taint>, StoreError> {
+pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Taint>> {
     let rows: Vec<(String, Taint)> =
         store.all("SELECT id, sources FROM taints WHERE domain = $1", &[domain.into()]).await?;
     Ok(rows.into_iter().collect())
 }
 
 /// The sources of one thing; clean if it isn't marked.
-pub async fn of(store: &Store, domain: &str, key: &str) -> Result<Taint, StoreError> {
+pub async fn of(store: &Store, domain: &str, key: &str) -> Result<Taint> {
     let row: Option<(Taint,)> = store
         .first("SELECT sources FROM taints WHERE domain = $1 AND id = $2", &[domain.into(), key.into()])
         .await?;

@@ -4,7 +4,7 @@ use adjutant_types::{PersonId, Priority, TaskId, TaskState};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct TaskRow {
@@ -116,7 +116,7 @@ pub fn delete(batch: &mut Batch, id: &TaskId) {
     batch.must(Stale::TaskGone, "DELETE FROM tasks WHERE id = $1", [id.into()]);
 }
 
-pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
+pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Option<TaskRow>> {
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
@@ -127,7 +127,7 @@ pub async fn due_between(
     person: &PersonId,
     (after, last): (i64, &TaskId),
     until: i64,
-) -> Result<Vec<TaskRow>, StoreError> {
+) -> Result<Vec<TaskRow>> {
     let sql = select!(
         "WHERE person_id = $1 AND state = 'open' AND (due_at, id) > ($2, $3) AND due_at <= $4 \
          ORDER BY due_at, id LIMIT 200"
@@ -136,7 +136,7 @@ pub async fn due_between(
 }
 
 /// What a person has done since a time, the last first.
-pub async fn done_since(store: &Store, person: &PersonId, since: i64) -> Result<Vec<TaskRow>, StoreError> {
+pub async fn done_since(store: &Store, person: &PersonId, since: i64) -> Result<Vec<TaskRow>> {
     let sql = select!(
         "WHERE person_id = $1 AND state = 'done' AND completed_at >= $2 ORDER BY completed_at DESC, seq DESC LIMIT 20"
     );
@@ -149,7 +149,7 @@ pub async fn of_person(
     person: &PersonId,
     state: Option<TaskState>,
     limit: i64,
-) -> Result<Vec<TaskRow>, StoreError> {
+) -> Result<Vec<TaskRow>> {
     store
         .all(
             select!(

@@ -7,11 +7,11 @@ use base64::prelude::BASE64_STANDARD;
 use sqlx::FromRow;
 
 use crate::search::DocumentId;
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// Which model makes the vectors from now on; none if none are wanted. Texts without a row get one; vectors of another
 /// model stay until they are made again.
-pub async fn want(store: &Store, model: Option<&str>) -> Result<(), StoreError> {
+pub async fn want(store: &Store, model: Option<&str>) -> Result<()> {
     if model.is_none() && wanted(store).await?.is_none() {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub async fn want(store: &Store, model: Option<&str>) -> Result<(), StoreError> 
 }
 
 /// The model whose vectors are wanted, if any are.
-pub async fn wanted(store: &Store) -> Result<Option<String>, StoreError> {
+pub async fn wanted(store: &Store) -> Result<Option<String>> {
     let wanted: Option<(String,)> = store.first("SELECT model FROM vector_models", &[]).await?;
     Ok(wanted.map(|(model,)| model))
 }
@@ -63,7 +63,7 @@ pub struct Pending {
 }
 
 /// Texts without a vector of this model, newest first.
-pub async fn pending(store: &Store, model: &str, limit: i64) -> Result<Vec<Pending>, StoreError> {
+pub async fn pending(store: &Store, model: &str, limit: i64) -> Result<Vec<Pending>> {
     store
         .all(
             "SELECT v.document, coalesce(m.person_id, t.person_id, '') AS person_id, coalesce(m.text, t.text, '') AS text \
@@ -76,7 +76,7 @@ pub async fn pending(store: &Store, model: &str, limit: i64) -> Result<Vec<Pendi
 }
 
 /// How many texts have a vector of this model, and how many have none yet.
-pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64), StoreError> {
+pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64)> {
     const MADE: &str = "SELECT count(*) FROM search_vectors WHERE model = $1";
     const PENDING: &str = "SELECT count(*) FROM search_vectors WHERE model < $1 OR model > $1";
     Ok((store.count(MADE, &[model.into()]).await?, store.count(PENDING, &[model.into()]).await?))
@@ -104,7 +104,7 @@ pub struct Version {
 }
 
 /// The version of a model's vectors; none if they aren't wanted any more.
-pub async fn version(store: &Store, model: &str) -> Result<Option<Version>, StoreError> {
+pub async fn version(store: &Store, model: &str) -> Result<Option<Version>> {
     store.first("SELECT made, gone FROM vector_models WHERE model = $1", &[model.into()]).await
 }
 
@@ -115,7 +115,7 @@ pub async fn of_space(
     model: &str,
     after: i64,
     newest: i64,
-) -> Result<Vec<(DocumentId, Vec<u8>)>, StoreError> {
+) -> Result<Vec<(DocumentId, Vec<u8>)>> {
     // As one text: a row each would take longer than the search.
     let all: Option<(Option<String>,)> = store
         .first(

@@ -17,7 +17,7 @@ use serde_json::json;
 use sqlx::FromRow;
 
 use crate::inbox::WATCH;
-use crate::{Batch, Stale, Store, StoreError, Value};
+use crate::{Batch, Result, Stale, Store, Value};
 
 /// How long the keys of what was found stay, in milliseconds. What is older when it comes is no news.
 pub const KEYS_MS: i64 = 90 * 24 * 60 * 60 * 1000;
@@ -208,26 +208,26 @@ pub(crate) fn forget_idle_sources(batch: &mut Batch) {
     batch.run(SQL, []);
 }
 
-pub async fn by_id(store: &Store, id: &WatchId) -> Result<Option<WatchRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &WatchId) -> Result<Option<WatchRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// A person's watches, the oldest first.
-pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<WatchRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<WatchRow>> {
     store.all(select!("WHERE person_id = $1 ORDER BY created_at, id"), &[person.into()]).await
 }
 
-pub async fn configured(store: &Store) -> Result<Vec<WatchRow>, StoreError> {
+pub async fn configured(store: &Store) -> Result<Vec<WatchRow>> {
     store.all(select!("WHERE config_name IS NOT NULL ORDER BY config_name"), &[]).await
 }
 
-pub async fn active_on(store: &Store, source: &WatchSource) -> Result<Vec<WatchRow>, StoreError> {
+pub async fn active_on(store: &Store, source: &WatchSource) -> Result<Vec<WatchRow>> {
     let sql = select!("WHERE state = 'active' AND source = $1 ORDER BY created_at, id");
     store.all(sql, &[text_of(source).into()]).await
 }
 
 /// The active watches that end by themselves and have nothing more to tell now.
-pub async fn ending(store: &Store) -> Result<Vec<WatchRow>, StoreError> {
+pub async fn ending(store: &Store) -> Result<Vec<WatchRow>> {
     let sql = select!(
         "WHERE state = 'active' AND running IS NULL AND bounds NOT LIKE '%\"until\":null%' AND id NOT IN \
          (SELECT watch_id FROM watch_items WHERE state = 'new' AND watch_id IS NOT NULL)"
@@ -236,14 +236,14 @@ pub async fn ending(store: &Store) -> Result<Vec<WatchRow>, StoreError> {
 }
 
 /// What active watches read.
-pub async fn sources(store: &Store) -> Result<Vec<WatchSource>, StoreError> {
+pub async fn sources(store: &Store) -> Result<Vec<WatchSource>> {
     let rows: Vec<(WatchSource,)> =
         store.all("SELECT DISTINCT source FROM watches WHERE state = 'active'", &[]).await?;
     Ok(rows.into_iter().map(|(source,)| source).collect())
 }
 
 /// How far a source has been read.
-pub async fn source(store: &Store, source: &WatchSource) -> Result<SourceRow, StoreError> {
+pub async fn source(store: &Store, source: &WatchSource) -> Result<SourceRow> {
     const SQL: &str = "SELECT mark, version FROM watch_sources WHERE source = $1";
     let row: Option<(Mark, i64)> = store.first(SQL, &[text_of(source).into()]).await?;
     let (mark, version) = row.unzip();
@@ -292,7 +292,7 @@ pub fn brief(
 
 /// The active watches of a channel, or of one chat there, that have something to tell, now or later, or a turn without a
 /// known outcome. It is asked all the time, and while there is nothing it reads two empty indexes.
-pub async fn tellable(store: &Store, channel: &str, chat: &str) -> Result<Vec<WatchRow>, StoreError> {
+pub async fn tellable(store: &Store, channel: &str, chat: &str) -> Result<Vec<WatchRow>> {
     let sql = select!(
         "WHERE id IN (SELECT watch_id FROM watch_items WHERE state = 'new' \
          UNION SELECT id FROM watches WHERE running IS NOT NULL) AND state = 'active' AND conversation_id IN \
@@ -302,7 +302,7 @@ pub async fn tellable(store: &Store, channel: &str, chat: &str) -> Result<Vec<Wa
 }
 
 /// What of a watch is still to be told: the first `limit` things, and how many there are.
-pub async fn open(store: &Store, id: &WatchId, limit: i64) -> Result<OpenItems, StoreError> {
+pub async fn open(store: &Store, id: &WatchId, limit: i64) -> Result<OpenItems> {
     const COUNT: &str =
         "SELECT count(*), coalesce(max(seq), 0) FROM watch_items WHERE watch_id = $1 AND state = 'new'";
     let (count, last): (i64, i64) = store.first(COUNT, &[id.into()]).await?.unwrap_or_default();
@@ -345,7 +345,7 @@ pub fn set_item(batch: &mut Batch, item: &ItemRow, state: ItemState, later_at: O
 }
 
 /// Something that was found for this person.
-pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Option<ItemRow>, StoreError> {
+pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Option<ItemRow>> {
     store.first(select_items!("WHERE id = $1 AND person_id = $2"), &[id.into(), person.into()]).await
 }
 
@@ -354,19 +354,14 @@ pub async fn settled_since(
     store: &Store,
     person: &PersonId,
     since: DateTime<Utc>,
-) -> Result<HashSet<String>, StoreError> {
+) -> Result<HashSet<String>> {
     let sql = select_items!("WHERE person_id = $1 AND found_at >= $2 AND state IN ('done', 'later')");
     let rows: Vec<ItemRow> = store.all(sql, &[person.into(), since.timestamp_millis().into()]).await?;
     Ok(rows.into_iter().filter_map(|row| Some(row.thing?.id)).collect())
 }
 
 /// What a person's watches that only tell have found since a time, the newest first.
-pub async fn found_since(
-    store: &Store,
-    person: &PersonId,
-    since: i64,
-    limit: i64,
-) -> Result<Vec<ItemRow>, StoreError> {
+pub async fn found_since(store: &Store, person: &PersonId, since: i64, limit: i64) -> Result<Vec<ItemRow>> {
     let sql = select_items!(
         "WHERE person_id = $1 AND found_at >= $2 AND state <> 'unfit' AND watch_id IN \
          (SELECT id FROM watches WHERE action = 'tell') ORDER BY seq DESC LIMIT $3 + 0"
@@ -375,7 +370,7 @@ pub async fn found_since(
 }
 
 /// What is to be told again now on a channel, or in one chat there.
-pub async fn later_due(store: &Store, channel: &str, chat: &str) -> Result<Vec<ItemRow>, StoreError> {
+pub async fn later_due(store: &Store, channel: &str, chat: &str) -> Result<Vec<ItemRow>> {
     let sql = select_items!(
         "WHERE state = 'later' AND later_at <= $1 AND conversation_id IN \
          (SELECT id FROM conversations WHERE channel = $2 AND ($3 = '' OR place = $3)) ORDER BY later_at LIMIT 100"
@@ -384,7 +379,7 @@ pub async fn later_due(store: &Store, channel: &str, chat: &str) -> Result<Vec<I
 }
 
 /// What a turn began with, if a watch or a button under a telling began it.
-pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Option<TurnItems>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Option<TurnItems>> {
     const EVENT: &str = "SELECT event, person_id FROM inbox WHERE turn_id = $1 \
                          AND (event LIKE ' watch:%' OR event LIKE ' line:%') ORDER BY id LIMIT 1";
     let row: Option<(String, PersonId)> = store.first(EVENT, &[turn.into()]).await?;
@@ -399,7 +394,7 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Option<TurnItems>, 
 
 /// What the model calls of a watch have cost since a time, in billionths of a US dollar: those of its turns, and those that
 /// judged for it, which have the purpose of [`judging`].
-pub async fn nano_usd_since(store: &Store, id: &WatchId, since: i64) -> Result<i64, StoreError> {
+pub async fn nano_usd_since(store: &Store, id: &WatchId, since: i64) -> Result<i64> {
     // The turns are found by the names of their inbox rows.
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
     store

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 
 use crate::people::{self, Person};
 use crate::secrets::digest;
-use crate::{Batch, Stale, Store, StoreError};
+use crate::{Batch, Result, Stale, Store};
 
 /// How long a code is valid, in milliseconds.
 pub const CODE_MS: i64 = 5 * 60 * 1000;
@@ -31,7 +31,7 @@ pub struct SessionRow {
     pub by_passkey: bool,
 }
 
-pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreError> {
+pub async fn offer(store: &Store, person: &PersonId) -> Result<String> {
     let (code, now): (String, i64) = (store.new_id(), store.now());
     let mut batch = Batch::new();
     batch.run("DELETE FROM web_codes WHERE expires_at <= $1", [now.into()]);
@@ -44,14 +44,14 @@ pub async fn offer(store: &Store, person: &PersonId) -> Result<String, StoreErro
 }
 
 /// Whom a code lets in.
-pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId>, StoreError> {
+pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId>> {
     let sql = "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2";
     let found: Option<(PersonId,)> = store.first(sql, &[digest(code).into(), store.now().into()]).await?;
     Ok(found.map(|(person,)| person))
 }
 
 /// Begins a session for the person with this code, which then no longer works. Returns the session's secret.
-pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<String>, StoreError> {
+pub async fn redeem(store: &Store, code: &str, browser: &str) -> Result<Option<String>> {
     let Some(person) = person_of_code(store, code).await? else { return Ok(None) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM web_codes WHERE digest = $1", [digest(code).into()]);
@@ -95,7 +95,7 @@ pub(crate) fn shortened(browser: &str) -> String {
 }
 
 /// The session with this secret, if it is still valid.
-pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>, StoreError> {
+pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>> {
     let now = store.now();
     let found: Option<SessionRow> = store
         .first(
@@ -113,7 +113,7 @@ pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>, 
 }
 
 /// The valid sessions, of one person or of all, the newest first.
-pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<SessionRow>, StoreError> {
+pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<SessionRow>> {
     store
         .all(
             "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
@@ -124,7 +124,7 @@ pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<Se
 }
 
 /// Ends a session, of one person or of anybody. False when there is none.
-pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Result<bool, StoreError> {
+pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Result<bool> {
     let mut batch = Batch::new();
     batch.must(
         Stale::CodeUsed,
@@ -135,7 +135,7 @@ pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Res
 }
 
 /// Gives a person an account on the channel of the page, under our own id for them.
-pub async fn ensure_account(store: &Store, channel: &str, person: &PersonId) -> Result<Person, StoreError> {
+pub async fn ensure_account(store: &Store, channel: &str, person: &PersonId) -> Result<Person> {
     if people::person_of(store, channel, person).await?.is_none() {
         let mut batch = Batch::new();
         batch.run(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use adjutant_types::Allowance;
 use sqlx::FromRow;
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// The questions of one skill in a period.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ struct Row {
 }
 
 /// The questions asked from `from` until before `to`: of all together, and by skill, the one that asks most first.
-pub async fn asked(store: &Store, from: i64, to: i64) -> Result<(QuestionUse, Vec<QuestionUse>), StoreError> {
+pub async fn asked(store: &Store, from: i64, to: i64) -> Result<(QuestionUse, Vec<QuestionUse>)> {
     const SQL: &str = "SELECT coalesce(e.skill, q.kind) AS name, q.state, q.answer, q.created_at, q.answered_at, \
         q.expires_at FROM questions q LEFT JOIN executions e ON e.id = q.execution_id \
         WHERE q.created_at >= $1 AND q.created_at < $2 AND q.outbox_id <> ''";
@@ -82,7 +82,7 @@ pub struct RuleUse {
 
 /// The rules of a period: what each spared, and how often one was offered, the most questions first. Rules with the same
 /// words count together, whosever they are.
-pub async fn by_rule(store: &Store, from: i64, to: i64) -> Result<Vec<RuleUse>, StoreError> {
+pub async fn by_rule(store: &Store, from: i64, to: i64) -> Result<Vec<RuleUse>> {
     const SPARED: &str = "SELECT r.allows, count(*) FROM executions e JOIN rules r ON e.basis = 'rule ' || r.id \
         WHERE e.started_at >= $1 AND e.started_at < $2 GROUP BY r.allows";
     const ASKED: &str = "SELECT rule, count(*) FROM questions WHERE rule <> '' AND created_at >= $1 \

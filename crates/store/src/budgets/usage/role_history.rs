@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// How many agents are looked at.
 const NEWEST: i64 = 100;
@@ -21,7 +21,7 @@ pub struct Took {
 }
 
 /// The newest agents of a role that came to their end.
-pub async fn of_role(store: &Store, role: &str) -> Result<Vec<Took>, StoreError> {
+pub async fn of_role(store: &Store, role: &str) -> Result<Vec<Took>> {
     const SQL: &str = "WITH RECURSIVE newest AS (SELECT id FROM executions WHERE kind = 'agent' AND role = $1 \
          AND status IN ('completed', 'partial') AND seq > (SELECT coalesce(max(seq), 0) FROM executions) - ($2 + 0) \
          ORDER BY seq DESC LIMIT $3 + 0), \

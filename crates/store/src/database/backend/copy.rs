@@ -8,10 +8,10 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
 use super::Backend;
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 impl Backend {
-    pub(crate) async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+    pub(crate) async fn backup(&self, to: &Path) -> Result<()> {
         let failed = |reason: String| StoreError::Backup { to: to.display().to_string(), reason };
         if to.exists() {
             return Err(failed(
@@ -50,7 +50,7 @@ impl Backend {
 }
 
 /// Copies a database on a separate connection, so that reads and writes don't have to wait.
-async fn copy(file: &Path, to: &Path) -> Result<(), StoreError> {
+async fn copy(file: &Path, to: &Path) -> Result<()> {
     let url = file_url(file).map_err(sqlx::Error::Io)?;
     let mut connection = AnyConnectOptions::from_str(&url)?.connect().await?;
     connection.execute("PRAGMA busy_timeout = 10000").await?;

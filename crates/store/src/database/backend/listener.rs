@@ -3,7 +3,7 @@
 use sqlx::postgres::PgListener;
 
 use super::Backend;
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// A session of its own that gets the messages to one name.
 pub struct Listener {
@@ -12,7 +12,7 @@ pub struct Listener {
 
 impl Backend {
     /// Listens to a name; nothing on an embedded database, which has one process.
-    pub(crate) async fn listen(&self, name: &str) -> Result<Option<Listener>, StoreError> {
+    pub(crate) async fn listen(&self, name: &str) -> Result<Option<Listener>> {
         let Self::Server { url } = self else { return Ok(None) };
         let mut listener = PgListener::connect(url).await?;
         // Whoever listens finds out, and begins again.
@@ -24,7 +24,7 @@ impl Backend {
 
 impl Listener {
     /// The next message; an error once the connection is lost.
-    pub async fn next(&mut self) -> Result<String, StoreError> {
+    pub async fn next(&mut self) -> Result<String> {
         let next = self.listener.try_recv().await?;
         next.map(|next| next.payload().to_owned()).ok_or(StoreError::Closed)
     }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions};
 
-use crate::{Store, StoreError};
+use crate::{Result, Store};
 
 /// The folder for the instances' locks, beside the database.
 pub(super) fn locks_of(file: &std::path::Path) -> PathBuf {
@@ -39,10 +39,7 @@ pub(super) fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::R
 }
 
 /// A session that keeps an instance's lock until it ends.
-pub(super) async fn lock_session(
-    options: &AnyConnectOptions,
-    id: &InstanceId,
-) -> Result<AnyConnection, StoreError> {
+pub(super) async fn lock_session(options: &AnyConnectOptions, id: &InstanceId) -> Result<AnyConnection> {
     let mut connection = options.connect().await?;
     sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
     Ok(connection)
@@ -55,7 +52,7 @@ pub(super) fn key(id: &InstanceId) -> i64 {
 }
 
 /// The numbers of all advisory locks that are held on a server, and its time in milliseconds.
-pub(super) async fn held_locks(store: &Store) -> Result<(HashSet<i64>, i64), StoreError> {
+pub(super) async fn held_locks(store: &Store) -> Result<(HashSet<i64>, i64)> {
     // A row without a lock brings the time where there is none.
     let rows: Vec<(i64, i64)> = store
         .all(

@@ -8,7 +8,7 @@ use adjutant_types::FileId;
 use sqlx::{AnyConnection, Connection};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::{Batch, Store, StoreError};
+use crate::{Batch, Result, Store};
 
 /// How much is in memory at once, in bytes.
 const PART: u64 = 256 * 1024;
@@ -18,11 +18,7 @@ const ROW_FOLLOWS: i64 = 60 * 60 * 1000;
 const AT_ONCE: i64 = 16;
 
 /// Keeps what a file contains, whole or not at all, in place of what was kept of it.
-pub async fn put(
-    store: &Store,
-    id: &FileId,
-    content: &mut (impl AsyncRead + Unpin),
-) -> Result<(), StoreError> {
+pub async fn put(store: &Store, id: &FileId, content: &mut (impl AsyncRead + Unpin)) -> Result<()> {
     const INSERT: &str = "INSERT INTO file_parts (file_id, number, content, created_at) VALUES ($1, $2, $3, $4) \
         ON CONFLICT (file_id, number) DO UPDATE SET content = excluded.content, created_at = excluded.created_at";
     let put = async |connection: &mut AnyConnection| {
@@ -43,7 +39,7 @@ pub async fn put(
 }
 
 /// Writes what a file contains. Returns whether all of it is there.
-pub async fn get(store: &Store, id: &FileId, to: &mut (impl AsyncWrite + Unpin)) -> Result<bool, StoreError> {
+pub async fn get(store: &Store, id: &FileId, to: &mut (impl AsyncWrite + Unpin)) -> Result<bool> {
     const PARTS: &str = "SELECT content FROM file_parts WHERE file_id = $1 AND number = $2";
     let bytes = store.count("SELECT bytes FROM attachments WHERE id = $1", &[id.into()]).await?;
     let mut written = 0;
@@ -58,7 +54,7 @@ pub async fn get(store: &Store, id: &FileId, to: &mut (impl AsyncWrite + Unpin))
 }
 
 /// Removes parts of files that have no row, a few in each commit, except of those that have only just been written.
-pub async fn prune(store: &Store) -> Result<usize, StoreError> {
+pub async fn prune(store: &Store) -> Result<usize> {
     const REMOVE: &str = "DELETE FROM file_parts WHERE (file_id, number) IN (SELECT p.file_id, p.number \
         FROM file_parts p WHERE p.created_at < $1 AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.id = p.file_id) \
         LIMIT $2 + 0) RETURNING number";
