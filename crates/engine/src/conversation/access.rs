@@ -9,7 +9,7 @@ use std::sync::Arc;
 use adjutant_config::Settings;
 use adjutant_config::reload::Reloadable;
 use adjutant_store::inbox::{self, InboxRow};
-use adjutant_store::{Store, StoreError, access};
+use adjutant_store::{Result, Store, access};
 use adjutant_types::{ConversationId, InstanceId};
 
 /// A journalled row that isn't waiting for its sender's pairing. A turn needs one to start.
@@ -44,7 +44,7 @@ pub struct Access {
 
 impl Access {
     /// Whether this account may talk to the assistant.
-    pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
+    pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool> {
         let settings = self.settings.current();
         let by_file =
             settings.allow.get(channel).is_some_and(|ids| ids.iter().any(|id| id == "*" || id == user));
@@ -59,7 +59,7 @@ impl Access {
         store: &Store,
         conversation: &ConversationId,
         instance: &InstanceId,
-    ) -> Result<Vec<Admitted>, StoreError> {
+    ) -> Result<Vec<Admitted>> {
         let rows = inbox::waiting(store, conversation, instance).await?;
         Ok(rows.into_iter().map(Admitted).collect())
     }

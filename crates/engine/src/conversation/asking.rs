@@ -6,7 +6,7 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, StoreError, inbox};
+use adjutant_store::{Batch, Result, inbox};
 use adjutant_turn::journal::{TurnContext, below_unshown, show_said};
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
@@ -23,7 +23,7 @@ impl Conversations {
         leased: &LeasedTurn,
         ctx: &TurnContext,
         receipts: &[String],
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut asking = Batch::new();
         let asks = self.ask_approvals(leased, ctx, receipts, &mut asking).await?;
         // A message that the turn has taken over is answered now, not when its question is.
@@ -47,7 +47,7 @@ impl Conversations {
         ctx: &TurnContext,
         receipts: &[String],
         batch: &mut Batch,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let turn = &leased.turn;
         let now = clock::utc(self.store.now()).with_timezone(&ctx.turn.zone).naive_local();
         let quiet_until = ctx.turn.settings.approval.quiet_hours.and_then(|hours| hours.end(now));
@@ -61,12 +61,12 @@ impl Conversations {
         self.ask_new(turn, receipts, batch, |batch, text, choices| ctx.say(batch, text, choices)).await
     }
 
-    async fn is_unattended(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+    async fn is_unattended(&self, turn: &TurnRow) -> Result<bool> {
         Ok(turn.background != 0 || inbox::is_scheduled(&self.store, &turn.id).await?)
     }
 
     /// Asks what was held back, now that the quiet hours are over. Returns the conversations with something to deliver.
-    pub async fn ask_held(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
+    pub async fn ask_held(&self, channel: &str) -> Result<Vec<ConversationId>> {
         let mut woken = Vec::new();
         for id in questions::held(&self.store, channel).await? {
             let Some(turn) = turns::by_id(&self.store, &id).await? else { continue };
@@ -97,7 +97,7 @@ impl Conversations {
         receipts: &[String],
         batch: &mut Batch,
         say: impl FnOnce(&mut Batch, String, Vec<Choice>) -> OutboxId,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let mut new: Vec<&QuestionRow> =
             asked.iter().filter(|question| question.is_open() && question.outbox_id.is_empty()).collect();

@@ -7,7 +7,7 @@ use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
+use adjutant_store::{Batch, Result, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{InboxKind, TurnId, TurnStatus};
@@ -48,7 +48,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if it was done before.
-    pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
+    pub async fn command(&self, row: &InboxRow) -> Result<()> {
         let mut batch = Batch::new();
         let text = match Command::read(&row.text) {
             Command::Help => help(self.has_logins()),
@@ -79,7 +79,7 @@ impl Conversations {
 
     /// Stops the person's running turns here and ends the waiting ones. An owner stops what runs for others, too, but
     /// nobody ends other people's questions.
-    async fn stop(&self, row: &InboxRow, named: &str) -> Result<String, StoreError> {
+    async fn stop(&self, row: &InboxRow, named: &str) -> Result<String> {
         let is_owner = self.is_owner(&row.person_id).await?;
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let (background, talk): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| turn.background != 0);
@@ -136,7 +136,7 @@ impl Conversations {
     }
 
     /// Pauses the conversation's running turns.
-    async fn pause(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn pause(&self, row: &InboxRow) -> Result<String> {
         let mut is_any = false;
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
             if !control::pause(&self.store, &turn.id).await? {
@@ -151,7 +151,7 @@ impl Conversations {
     }
 
     /// Ends a turn that isn't running, with its one answer.
-    async fn end_waiting(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+    async fn end_waiting(&self, turn: &TurnRow) -> Result<bool> {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let text = wording::stopped(&Orchestrator::summary(&rows));
         let mut batch = Batch::new();
@@ -168,7 +168,7 @@ impl Conversations {
     }
 
     /// Lets in the stranger whose code an owner sends.
-    async fn pair(&self, row: &InboxRow, code: &str) -> Result<String, StoreError> {
+    async fn pair(&self, row: &InboxRow, code: &str) -> Result<String> {
         if !self.is_owner(&row.person_id).await? {
             return Ok(l10n::commands::not_an_owner());
         }
@@ -180,7 +180,7 @@ impl Conversations {
     }
 
     /// Makes a code for linking another account, or links this account with the one that made the code.
-    async fn link(&self, row: &InboxRow, text: &str) -> Result<String, StoreError> {
+    async fn link(&self, row: &InboxRow, text: &str) -> Result<String> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return Ok(l10n::commands::in_private("/link"));
         }
@@ -194,7 +194,7 @@ impl Conversations {
     }
 
     /// Makes a link that signs this person in on the web page.
-    async fn web(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn web(&self, row: &InboxRow) -> Result<String> {
         let Some(page) = self.settings.current().page.clone() else { return Ok(l10n::commands::no_page()) };
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return Ok(l10n::commands::in_private("/web"));
@@ -203,7 +203,7 @@ impl Conversations {
         Ok(l10n::commands::page_link(format!("{page}/login#{code}")))
     }
 
-    async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn status(&self, row: &InboxRow) -> Result<String> {
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let background = open.iter().filter(|turn| turn.background != 0);
         let background: Vec<String> = background
@@ -219,7 +219,7 @@ impl Conversations {
     }
 
     /// Answers the open question of this number, or asks which one is meant.
-    async fn answer(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
+    async fn answer(&self, row: &InboxRow, given: &str) -> Result<()> {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
         let asked = self.newest(&open).await?;
         let before = match !is_command(&row.text) && verdicts::selects(given) {
@@ -260,7 +260,7 @@ impl Conversations {
     }
 
     /// To which answer the open questions were listed right before this; none if they weren't. "All" means those then.
-    async fn asked_which_after(&self, row: &InboxRow) -> Result<Option<String>, StoreError> {
+    async fn asked_which_after(&self, row: &InboxRow) -> Result<Option<String>> {
         Ok(match inbox::text_before(&self.store, row).await? {
             Some((InboxKind::Command, before)) => match Command::read(&before) {
                 Command::Answer(answer) => Some(answer.to_owned()),
@@ -270,7 +270,7 @@ impl Conversations {
         })
     }
 
-    async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {
+    async fn trace(&self, row: &InboxRow) -> Result<String> {
         let Some(turn) = turns::last_of(&self.store, &row.conversation_id).await? else {
             return Ok(l10n::commands::nothing_to_trace());
         };

@@ -10,7 +10,7 @@ use adjutant_skills::builtin::Services;
 use adjutant_store::connected::{self, AccountRow, is_label, is_label_taken};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
-use adjutant_store::{Batch, Stale, StoreError, logins, people};
+use adjutant_store::{Batch, Result, Stale, StoreError, logins, people};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{
@@ -106,7 +106,7 @@ impl Conversations {
     }
 
     /// Offers what can be connected, or begins a login.
-    pub(super) async fn connect(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+    pub(super) async fn connect(&self, row: &InboxRow, rest: &str) -> Result<()> {
         let say = |text: String| self.reply(row, None, text, Batch::new());
         match format!("/connect {rest}").as_str() {
             PASTED => return self.connect_pasted(row).await,
@@ -149,7 +149,7 @@ impl Conversations {
     }
 
     /// Ends the login whose code the person has pasted.
-    async fn connect_pasted(&self, row: &InboxRow) -> Result<(), StoreError> {
+    async fn connect_pasted(&self, row: &InboxRow) -> Result<()> {
         let open = logins::open_of(&self.store, &row.person_id).await?;
         let arrived = open.into_iter().find(|login| login.state == LoginState::Arrived);
         let Some(login) = arrived else { return self.reply(row, None, words::over(), Batch::new()).await };
@@ -175,7 +175,7 @@ impl Conversations {
     }
 
     /// The accounts that a person has. The only one with a service is the one that is used, also if nobody has chosen it.
-    pub async fn accounts_of(&self, person: &PersonId) -> Result<Vec<AccountRow>, StoreError> {
+    pub async fn accounts_of(&self, person: &PersonId) -> Result<Vec<AccountRow>> {
         let mut rows = connected::of_person(&self.store, person).await?;
         let (accounts, settings) = (&self.services().accounts, self.settings.current());
         for service in [AccountService::Mail, AccountService::Calendar] {
@@ -191,7 +191,7 @@ impl Conversations {
         Ok(rows)
     }
 
-    async fn may_connect(&self, row: &InboxRow) -> Result<bool, StoreError> {
+    async fn may_connect(&self, row: &InboxRow) -> Result<bool> {
         let is_listed = match self.logins().people() {
             Some(People::Everybody) => true,
             Some(People::Listed(listed)) => people::is_owner(&self.store, &row.person_id, listed).await?,
@@ -201,18 +201,18 @@ impl Conversations {
     }
 
     /// Whether an owner writes, or somebody who sits at the machine.
-    async fn is_at_home(&self, row: &InboxRow) -> Result<bool, StoreError> {
+    async fn is_at_home(&self, row: &InboxRow) -> Result<bool> {
         Ok(row.channel() == "console" || self.is_owner(&row.person_id).await?)
     }
 
     /// Whether somebody may change an account; a shared one is the owners'. Of none there is nothing to refuse.
-    async fn may_log_in_to(&self, row: &InboxRow, account: Option<&AccountRow>) -> Result<bool, StoreError> {
+    async fn may_log_in_to(&self, row: &InboxRow, account: Option<&AccountRow>) -> Result<bool> {
         let is_shared = account.is_some_and(|account| account.person_id.is_none());
         Ok(!is_shared || self.is_at_home(row).await?)
     }
 
     /// Lists the person's accounts, shows one with what can be done, or does it.
-    pub(super) async fn accounts(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+    pub(super) async fn accounts(&self, row: &InboxRow, rest: &str) -> Result<()> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return self.reply(row, None, l10n::commands::in_private("/accounts"), Batch::new()).await;
         }
@@ -274,7 +274,7 @@ impl Conversations {
         Message { text, choices, ..Message::default() }
     }
 
-    async fn disconnect(&self, row: &InboxRow, account: &AccountRow) -> Result<(), StoreError> {
+    async fn disconnect(&self, row: &InboxRow, account: &AccountRow) -> Result<()> {
         let text = match self.logins().disconnect(&account.id).await {
             Ok(true) => words::disconnected(&account.label, &account.address),
             Ok(false) => words::no_such_account(),
@@ -290,7 +290,7 @@ impl Conversations {
         row: &InboxRow,
         account: &AccountRow,
         service: AccountService,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         if account.person_id.is_none() {
             return self.reply(row, None, words::shared_is_no_default(&account.label), Batch::new()).await;
         }
@@ -303,12 +303,7 @@ impl Conversations {
         self.change_account(row, text, batch, words::no_such_account()).await
     }
 
-    async fn rename_account(
-        &self,
-        row: &InboxRow,
-        all: &[AccountRow],
-        names: &str,
-    ) -> Result<(), StoreError> {
+    async fn rename_account(&self, row: &InboxRow, all: &[AccountRow], names: &str) -> Result<()> {
         let renamed = all.iter().filter(|account| account.person_id.is_some()).find_map(|account| {
             let (label, rest) = names.split_at_checked(account.label.len())?;
             let is_it = is_label(label, &account.label) && rest.starts_with(' ');
@@ -328,13 +323,7 @@ impl Conversations {
     }
 
     /// Changes an account and says so, or why that can't be.
-    async fn change_account(
-        &self,
-        row: &InboxRow,
-        done: String,
-        batch: Batch,
-        clash: String,
-    ) -> Result<(), StoreError> {
+    async fn change_account(&self, row: &InboxRow, done: String, batch: Batch, clash: String) -> Result<()> {
         match self.reply(row, None, done, batch).await {
             Err(StoreError::Stale(Stale::AccountGone)) => {
                 self.reply(row, None, words::no_such_account(), Batch::new()).await

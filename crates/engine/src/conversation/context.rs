@@ -15,7 +15,7 @@ use adjutant_store::context::{self, ContextQuery};
 use adjutant_store::first_messages::EARLIER;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::watches::TurnItems;
-use adjutant_store::{StoreError, memories, objects};
+use adjutant_store::{Result, memories, objects};
 use adjutant_turn::journal::{FirstMessages, TurnContext};
 use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{AccountService, PromptText, Taint};
@@ -45,7 +45,7 @@ pub async fn of_turn(
     turn: &TurnRow,
     orchestrator: &Orchestrator,
     accounts: &PersonAccounts,
-) -> Result<PromptContext, StoreError> {
+) -> Result<PromptContext> {
     let services = &orchestrator.agents.executor.services;
     if let Some(found) = ctx.watch() {
         return Ok(of_watch(ctx, turn, head(ctx, accounts), found));
@@ -118,10 +118,7 @@ fn of_watch(ctx: &TurnContext, turn: &TurnRow, head: PromptText, found: &TurnIte
 }
 
 /// Reads rows where there are some.
-async fn if_any<T>(
-    has_some: bool,
-    rows: impl Future<Output = Result<Vec<T>, StoreError>>,
-) -> Result<Vec<T>, StoreError> {
+async fn if_any<T>(has_some: bool, rows: impl Future<Output = Result<Vec<T>>>) -> Result<Vec<T>> {
     if has_some { rows.await } else { Ok(Vec::new()) }
 }
 

@@ -7,7 +7,7 @@ use adjutant_models::{Message, Request, Role, SharedModel};
 use adjutant_store::first_messages::{self, Added};
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::turns::{self, PastTurn};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store, StoreError};
 use adjutant_turn::journal::{BudgetLedger, TurnContext};
 use adjutant_types::clock;
 use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId};
@@ -88,7 +88,7 @@ pub async fn window(
     person: &PersonId,
     (newest, open_from): (&[PastTurn], i64),
     zone: Tz,
-) -> Result<Window, StoreError> {
+) -> Result<Window> {
     let needs_compacting = compact_before(newest, open_from).is_some();
     let shown = &newest[..shown(newest, open_from)];
     let is_others = |other: &&PersonId| conversation.shared && *other != person;
@@ -133,7 +133,7 @@ impl DayMarks {
     }
 }
 
-async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
+async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>> {
     let (after, limit) = bounds(conversation);
     turns::ended_after(store, &conversation.id, after, limit).await
 }
@@ -213,7 +213,7 @@ pub async fn compact(
     ledger: &BudgetLedger,
     model: &SharedModel,
     conversation: &ConversationId,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
     let open = turns::open_of(store, &conversation.id).await?;
@@ -267,7 +267,7 @@ async fn summarise(
     model: &SharedModel,
     conversation: &Conversation,
     (text, taint): (&str, &Taint),
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>> {
     let shown = |taint: &Taint, text: &str| PromptText::by_origin(&conversation.id, taint, text);
     let earlier = match conversation.summary.as_str() {
         "" => "(none yet)".into(),

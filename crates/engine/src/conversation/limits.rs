@@ -7,7 +7,7 @@ use adjutant_store::executions::ExecutionRow;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::spending::{self, Amount, SpendingRow};
-use adjutant_store::{Batch, StoreError, calls};
+use adjutant_store::{Batch, Result, calls};
 use adjutant_turn::journal::budget::{Allowance, Spent};
 use adjutant_turn::journal::{BudgetLedger, Limits, Settings, TurnContext};
 use adjutant_turn::wording;
@@ -35,7 +35,7 @@ impl Conversations {
         &self,
         leased: &LeasedTurn,
         limits: &Limits,
-    ) -> Result<(Conversation, Person, Spent), StoreError> {
+    ) -> Result<(Conversation, Person, Spent)> {
         let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
         let (window, max_calls) = (self.store.now().saturating_sub(window), limits.conversation_calls);
         let (conversation, person) = (&leased.turn.conversation_id, &leased.turn.person_id);
@@ -46,7 +46,7 @@ impl Conversations {
     }
 
     /// What the turn has already used of its limits.
-    async fn spent(&self, leased: &LeasedTurn, window_calls: i64, window: i64) -> Result<Spent, StoreError> {
+    async fn spent(&self, leased: &LeasedTurn, window_calls: i64, window: i64) -> Result<Spent> {
         let since = leased.turn.budget_from;
         let granted = (leased.turn.granted_at > 0).then(Amount::default);
         let mut spent = Spent { window_calls, granted, counted_from: (since, window), ..Spent::default() };
@@ -81,7 +81,7 @@ impl Conversations {
 
     /// The warnings for this turn's person: one for the turn's own budget, and once a day one for their daily budget.
     /// Owners are warned about the shared daily budget in their direct conversations.
-    pub(super) async fn notices(&self, ctx: &TurnContext) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn notices(&self, ctx: &TurnContext) -> Result<Vec<String>> {
         let limits = &ctx.limits.budget.limits;
         let (used, unwritten) = ctx.limits.budget.used();
         let of_turn = Allowance::of_turn(limits);
@@ -126,7 +126,7 @@ impl Conversations {
         day: &str,
         person: Option<&PersonId>,
         (tokens, money): &Shares,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         if tokens.is_none() && money.is_none() {
             return Ok(false);
         }
@@ -138,7 +138,7 @@ impl Conversations {
     pub(crate) async fn reachable_owners(
         &self,
         settings: &Settings,
-    ) -> Result<Vec<(ConversationId, PersonId)>, StoreError> {
+    ) -> Result<Vec<(ConversationId, PersonId)>> {
         let mut found: Vec<(ConversationId, PersonId)> = Vec::new();
         for owner in &settings.owners {
             let Some((channel, user)) = owner.split_once(':') else { continue };

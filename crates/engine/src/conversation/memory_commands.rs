@@ -8,7 +8,7 @@ use adjutant_store::inbox::InboxRow;
 use adjutant_store::memories::{self, KnownRow};
 use adjutant_store::outbox::Message;
 use adjutant_store::people::{Conversation, Person};
-use adjutant_store::{Batch, StoreError, people};
+use adjutant_store::{Batch, Result, people};
 use adjutant_turn::wording;
 use adjutant_types::clock::{long_date, utc};
 use chrono_tz::Tz;
@@ -42,7 +42,7 @@ struct Remembered {
 
 impl Conversations {
     /// Shows a page of what may be recalled here, preferences and then the newest first.
-    pub(super) async fn show_memories(&self, row: &InboxRow, page: &str) -> Result<(), StoreError> {
+    pub(super) async fn show_memories(&self, row: &InboxRow, page: &str) -> Result<()> {
         let page = page.parse().unwrap_or(1_i64);
         let page_size = i64::try_from(SHOWN).unwrap_or(i64::MAX);
         let before = (page.clamp(1, 10_000) - 1) * page_size;
@@ -60,7 +60,7 @@ impl Conversations {
     }
 
     /// Forgets the memory of this id, or shows which ones may be meant by its number or words.
-    pub(super) async fn forget_memory(&self, row: &InboxRow, asked: &str) -> Result<(), StoreError> {
+    pub(super) async fn forget_memory(&self, row: &InboxRow, asked: &str) -> Result<()> {
         if asked.is_empty() {
             return self.show_memories(row, "").await;
         }
@@ -96,7 +96,7 @@ impl Conversations {
         self.reply(row, None, text, batch).await
     }
 
-    async fn remembered(&self, row: &InboxRow) -> Result<Remembered, StoreError> {
+    async fn remembered(&self, row: &InboxRow) -> Result<Remembered> {
         let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
         let person = people::person_by_id(&self.store, &row.person_id).await?;
         let zone = self.zone_of(&person);
@@ -109,7 +109,7 @@ impl Conversations {
         Remembered { person, here, zone }: &Remembered,
         rows: &'a [KnownRow],
         asked: &str,
-    ) -> Result<Vec<Numbered<'a>>, StoreError> {
+    ) -> Result<Vec<Numbered<'a>>> {
         let all = || (1_i64..).zip(rows);
         if let Ok(number) = asked.parse::<i64>() {
             return Ok(all().filter(|(at, _)| *at == number).collect());

@@ -36,7 +36,7 @@ use adjutant_config::reload::Reloadable;
 use adjutant_store::control::{self, ControlSignal};
 use adjutant_store::people::Person;
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError, leases::Instance};
+use adjutant_store::{Result, Store, leases::Instance};
 use adjutant_turn::journal::{GivenUp, LockPlace, TurnEvents};
 use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use chrono_tz::Tz;
@@ -162,11 +162,7 @@ impl Conversations {
     }
 
     /// Whether a turn of this person runs in a conversation, here or in another instance, and not in the background.
-    pub async fn talks_with(
-        &self,
-        conversation: &ConversationId,
-        person: &PersonId,
-    ) -> Result<bool, StoreError> {
+    pub async fn talks_with(&self, conversation: &ConversationId, person: &PersonId) -> Result<bool> {
         let open = turns::open_of(&self.store, conversation).await?;
         let is_talk = |turn: &TurnRow| {
             turn.status == TurnStatus::Running && turn.background == 0 && turn.person_id == *person
@@ -175,7 +171,7 @@ impl Conversations {
     }
 
     /// Passes signals from other processes on to the turns running here.
-    pub async fn receive_signals(&self) -> Result<(), StoreError> {
+    pub async fn receive_signals(&self) -> Result<()> {
         if self.running.count() == 0 {
             return Ok(());
         }

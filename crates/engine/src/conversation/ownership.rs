@@ -5,7 +5,7 @@
 use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::taints::{self, MarkedRow};
-use adjutant_store::{Batch, StoreError, people};
+use adjutant_store::{Batch, Result, people};
 use adjutant_turn::wording::ownership;
 use adjutant_types::PersonId;
 
@@ -25,17 +25,12 @@ pub(super) fn is_claim(text: &str) -> bool {
 
 impl Conversations {
     /// Whether the writer of a message says that something is theirs, and has something marked.
-    pub async fn claims_ownership(&self, text: &str, person: &PersonId) -> Result<bool, StoreError> {
+    pub async fn claims_ownership(&self, text: &str, person: &PersonId) -> Result<bool> {
         Ok(is_claim(text) && !taints::list(&self.store, person).await?.is_empty())
     }
 
     /// Lists what is marked, or takes marks away: of a number of the list, of "it" if nothing else can be meant, of all.
-    pub(super) async fn mine(
-        &self,
-        row: &InboxRow,
-        which: &str,
-        batch: &mut Batch,
-    ) -> Result<String, StoreError> {
+    pub(super) async fn mine(&self, row: &InboxRow, which: &str, batch: &mut Batch) -> Result<String> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return Ok(l10n::commands::in_private("/mine"));
         }

@@ -4,7 +4,7 @@
 //! direct conversation, and the person is notified. While an owner hasn't answered about one turn of a person, no question
 //! goes out about another turn of the same person: it ends at once and says when to try again.
 
-use adjutant_store::{Batch, StoreError, control, people, questions, turns};
+use adjutant_store::{Batch, Result, control, people, questions, turns};
 use adjutant_turn::journal::{Limit, Question, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording::{self, LimitReport};
 use adjutant_types::{ConversationId, Ending, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus};
@@ -28,7 +28,7 @@ impl Conversations {
         ctx: &TurnContext,
         limit: Limit,
         report: &LimitReport,
-    ) -> Result<TurnOutcome, StoreError> {
+    ) -> Result<TurnOutcome> {
         let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let is_asked = asked
             .iter()
@@ -52,7 +52,7 @@ impl Conversations {
     }
 
     /// Who should be asked; none while an owner hasn't answered about another turn of the person.
-    async fn approver(&self, ctx: &TurnContext, limit: Limit) -> Result<Option<Approver>, StoreError> {
+    async fn approver(&self, ctx: &TurnContext, limit: Limit) -> Result<Option<Approver>> {
         if !limit.needs_owner() {
             return Ok(Some(Approver::Person));
         }
@@ -76,7 +76,7 @@ impl Conversations {
         batch: &mut Batch,
         (limit, report): (Limit, &LimitReport),
         approver: Approver,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let limits = &ctx.limits.budget.limits;
         let needs_owner = limit.needs_owner();
         let (text, choices): (_, fn(&QuestionId) -> _) = match approver {
@@ -105,7 +105,7 @@ impl Conversations {
     }
 
     /// The owners' names, as people know them.
-    async fn owners(&self, ctx: &TurnContext) -> Result<Vec<String>, StoreError> {
+    async fn owners(&self, ctx: &TurnContext) -> Result<Vec<String>> {
         let mut names = Vec::new();
         for owner in ctx.turn.settings.owners.iter().filter(|owner| *owner != "console:local") {
             let found = match owner.split_once(':') {
@@ -118,12 +118,7 @@ impl Conversations {
     }
 
     /// Puts a turn to sleep until a person answers. `question` may add a question to the commit.
-    pub(super) async fn sleep(
-        &self,
-        leased: &LeasedTurn,
-        ctx: &TurnContext,
-        question: Batch,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn sleep(&self, leased: &LeasedTurn, ctx: &TurnContext, question: Batch) -> Result<()> {
         let mut batch = leased.lease.release();
         turns::sleep(&mut batch, &leased.turn.id);
         ctx.free_all(&mut batch);
@@ -136,7 +131,7 @@ impl Conversations {
     }
 
     /// Whether a "continue?" was answered while an approved call of the turn was running.
-    async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
+    async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool> {
         let now = turns::by_id(&self.store, &turn.id).await?;
         let has_ending = |now: &turns::TurnRow| now.ending.is_some_and(|ending| ending != Ending::Pause);
         Ok(now.is_some_and(|now| has_ending(&now) || now.budget_from != turn.budget_from))

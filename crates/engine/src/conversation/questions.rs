@@ -20,7 +20,7 @@ use adjutant_store::people::Conversation;
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::rules::RuleRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, StoreError, control, people, rules, turns};
+use adjutant_store::{Batch, Result, StoreError, control, people, rules, turns};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
@@ -64,7 +64,7 @@ impl Conversations {
         text: &str,
         conversation: &Conversation,
         person: &PersonId,
-    ) -> Result<Option<AnswerMatch>, StoreError> {
+    ) -> Result<Option<AnswerMatch>> {
         if let Some(receipt) = reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
             let Some(question) = question else { return Ok(None) };
@@ -130,7 +130,7 @@ impl Conversations {
     }
 
     /// Whether a text may be for what a model said above its own question, in the same message.
-    async fn may_be_for_text_above(&self, text: &str, question: &QuestionRow) -> Result<bool, StoreError> {
+    async fn may_be_for_text_above(&self, text: &str, question: &QuestionRow) -> Result<bool> {
         if certainty(text, &question.kind) != Certainty::Vague {
             return Ok(false);
         }
@@ -139,7 +139,7 @@ impl Conversations {
     }
 
     /// Whether an account may press a button. True if the question doesn't exist: the press gets that reply.
-    pub async fn may_press(&self, channel: &str, user: &str, pressed: &str) -> Result<bool, StoreError> {
+    pub async fn may_press(&self, channel: &str, user: &str, pressed: &str) -> Result<bool> {
         let question = match button(pressed) {
             Some((question, _)) => questions::by_id(&self.store, &question).await?,
             None => None,
@@ -153,15 +153,11 @@ impl Conversations {
             })
     }
 
-    pub(super) async fn may_answer_for(
-        &self,
-        person: &PersonId,
-        question: &QuestionRow,
-    ) -> Result<bool, StoreError> {
+    pub(super) async fn may_answer_for(&self, person: &PersonId, question: &QuestionRow) -> Result<bool> {
         Ok((question.person_id == *person && !question.kind.needs_owner()) || self.is_owner(person).await?)
     }
 
-    pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool, StoreError> {
+    pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool> {
         people::is_owner(&self.store, person, &self.settings.current().owners).await
     }
 
@@ -169,7 +165,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if it was done before.
-    pub async fn take_answer(&self, row: &InboxRow) -> Result<(), StoreError> {
+    pub async fn take_answer(&self, row: &InboxRow) -> Result<()> {
         let question = match &row.question_id {
             Some(id) => questions::by_id(&self.store, id).await?,
             None => None,
@@ -216,7 +212,7 @@ impl Conversations {
         row: &InboxRow,
         question: &QuestionRow,
         mut chosen: Vec<(QuestionRow, Answer)>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         if chosen.is_empty() {
             return self.reply(row, Some(question), l10n::questions::button_gone(), Batch::new()).await;
         }
@@ -254,7 +250,7 @@ impl Conversations {
 
     /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
     /// names by their numbers in the list, or all. Lists them if the text doesn't fit.
-    pub(super) async fn answer_across(&self, row: &InboxRow, given: &str) -> Result<(), StoreError> {
+    pub(super) async fn answer_across(&self, row: &InboxRow, given: &str) -> Result<()> {
         loop {
             let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
@@ -314,7 +310,7 @@ impl Conversations {
     }
 
     /// The questions of the message with the newest open one.
-    pub(super) async fn newest(&self, open: &[QuestionRow]) -> Result<Vec<QuestionRow>, StoreError> {
+    pub(super) async fn newest(&self, open: &[QuestionRow]) -> Result<Vec<QuestionRow>> {
         match open.last() {
             Some(question) => questions::of_message(&self.store, &question.outbox_id).await,
             None => Ok(Vec::new()),
@@ -323,7 +319,7 @@ impl Conversations {
 
     /// Waits a moment for a running turn to go to sleep, and returns it. A turn that just asked is about to: a
     /// program's answer may be faster, and must still get the turn's next message as its reply.
-    pub(super) async fn wait_until_asleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+    pub(super) async fn wait_until_asleep(&self, turn: &TurnId) -> Result<Option<TurnRow>> {
         let deadline = tokio::time::Instant::now() + SLEEP_PATIENCE;
         loop {
             let now = turns::by_id(&self.store, turn).await?;
@@ -342,11 +338,7 @@ impl Conversations {
     }
 
     /// Stores the answers to questions of one turn, in one commit.
-    async fn store_answers(
-        &self,
-        row: &InboxRow,
-        chosen: &[(QuestionRow, Answer)],
-    ) -> Result<(), StoreError> {
+    async fn store_answers(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Result<()> {
         let (now, question) = (self.store.now(), &chosen[0].0);
         let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
             return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
@@ -433,18 +425,13 @@ impl Conversations {
         question: Option<&QuestionRow>,
         text: String,
         batch: Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let turn = question.map(|question| question.turn_id.clone());
         self.reply_with(row, Message { turn, text, ..Message::default() }, batch).await
     }
 
     /// The same with what else a message may have, such as buttons.
-    pub(super) async fn reply_with(
-        &self,
-        row: &InboxRow,
-        message: Message,
-        mut batch: Batch,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn reply_with(&self, row: &InboxRow, message: Message, mut batch: Batch) -> Result<()> {
         inbox::mark_done(&mut batch, row.id, message.turn.as_ref());
         let answers = row.platform_id().map(str::to_owned).into_iter().collect();
         let message = Message { answers, ..message };
@@ -456,7 +443,7 @@ impl Conversations {
 
     /// Closes a channel's questions whose time is up: silence is a yes to what was only delayed. Returns the
     /// conversations that can go on.
-    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
+    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>> {
         let mut woken = Vec::new();
         let silent = questions::silently_approved(&self.store, channel).await?;
         let approved = silent.into_iter().map(|question| (question, Some(Answer::Approve)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use serde_json::Value;
 
 /// The maximum number of things of one turn.
@@ -37,11 +37,7 @@ enum Reason {
 
 impl RecentEntities {
     /// What these turns of a conversation touched.
-    pub(super) async fn load(
-        store: &Store,
-        conversation: &Conversation,
-        turns: &[PastTurn],
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn load(store: &Store, conversation: &Conversation, turns: &[PastTurn]) -> Result<Self> {
         let Some(oldest) = turns.iter().filter(|turn| turn.has_calls).map(|turn| turn.seq).min() else {
             return Ok(Self::default());
         };

@@ -10,7 +10,7 @@ use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::room_rules::{self, RoomRule, room_of};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, Result};
 use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{ConversationId, RoomAnswers};
 
@@ -43,7 +43,7 @@ pub fn parts(rule: &RoomRule) -> [String; 3] {
 
 impl Conversations {
     /// The rule of the room that a place is in.
-    pub async fn room_rule(&self, address: &Address) -> Result<Arc<RoomRule>, StoreError> {
+    pub async fn room_rule(&self, address: &Address) -> Result<Arc<RoomRule>> {
         let key = (address.channel.clone(), room_of(&address.place).to_owned());
         if let Some(rule) = self.room_rules.get(&key).await {
             return Ok(rule);
@@ -55,7 +55,7 @@ impl Conversations {
     }
 
     /// Gives a room that got another id on its platform the rule that it had.
-    pub async fn move_room(&self, from: &Address, to: &Address) -> Result<(), StoreError> {
+    pub async fn move_room(&self, from: &Address, to: &Address) -> Result<()> {
         let mut batch = Batch::new();
         room_rules::copy(&mut batch, &to.channel, &from.place, &to.place);
         self.store.write(batch).await?;
@@ -64,7 +64,7 @@ impl Conversations {
     }
 
     /// Shows the room's rule, or changes it.
-    pub(super) async fn room(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+    pub(super) async fn room(&self, row: &InboxRow, rest: &str) -> Result<()> {
         let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
         let mut batch = Batch::new();
         if !here.shared {
@@ -94,7 +94,7 @@ impl Conversations {
     }
 
     /// Sets the [`parts`] of a room's rule to what an owner has typed. False if the room is gone, or one isn't understood.
-    pub async fn set_room_rule(&self, room: &ConversationId, typed: &[&str]) -> Result<bool, StoreError> {
+    pub async fn set_room_rule(&self, room: &ConversationId, typed: &[&str]) -> Result<bool> {
         let named = people::conversations_named(&self.store, room.as_str()).await?;
         let Some(here) = named.into_iter().find(|here| here.id == *room && here.shared) else {
             return Ok(false);
@@ -116,7 +116,7 @@ impl Conversations {
     }
 
     /// Whether somebody may change the rule of a room.
-    async fn manages(&self, row: &InboxRow, here: &Conversation) -> Result<bool, StoreError> {
+    async fn manages(&self, row: &InboxRow, here: &Conversation) -> Result<bool> {
         if self.is_owner(&row.person_id).await? {
             return Ok(true);
         }
@@ -187,7 +187,7 @@ impl Conversations {
         })
     }
 
-    async fn described(&self, here: &Conversation, rule: &RoomRule) -> Result<String, StoreError> {
+    async fn described(&self, here: &Conversation, rule: &RoomRule) -> Result<String> {
         let when = match rule.answers {
             RoomAnswers::Always => l10n::room_rules::always(),
             RoomAnswers::Mentioned => l10n::room_rules::mentioned(),

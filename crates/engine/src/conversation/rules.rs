@@ -4,7 +4,7 @@ use adjutant_chat::Choice;
 use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
-use adjutant_store::{Batch, Stale, StoreError, people, rules};
+use adjutant_store::{Batch, Result, Stale, StoreError, people, rules};
 use adjutant_turn::wording::rules as words;
 use adjutant_types::clock::day;
 
@@ -22,7 +22,7 @@ pub fn command_of(button: &str) -> Option<String> {
 
 impl Conversations {
     /// Shows the person's rules, or ends the one of this number or id.
-    pub(super) async fn rules(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+    pub(super) async fn rules(&self, row: &InboxRow, rest: &str) -> Result<()> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             let text = l10n::commands::in_private("/rules");
             return self.reply(row, None, text, Batch::new()).await;

@@ -6,7 +6,7 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::inbox::{self, InboxRow, NewRow};
 use adjutant_store::leases::lane;
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, StoreError, outbox, sharing};
+use adjutant_store::{Batch, Result, outbox, sharing};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{
@@ -27,7 +27,7 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if another
     /// process works on this conversation.
-    pub async fn journal_and_begin(&self, admitted: Admitted) -> Result<LeasedTurn, StoreError> {
+    pub async fn journal_and_begin(&self, admitted: Admitted) -> Result<LeasedTurn> {
         let row = admitted.into_row();
         let turn = self.new_turn(&row, std::slice::from_ref(&row));
         let (name, mut batch) = (lane(&turn.conversation_id, 0), Batch::new());
@@ -43,7 +43,7 @@ impl Conversations {
     }
 
     /// Journals what arrived; none if it was journalled before.
-    pub async fn journal(&self, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+    pub async fn journal(&self, row: &NewRow<'_>) -> Result<Option<InboxRow>> {
         let inserted = inbox::insert(&self.store, row).await?;
         if inserted.is_some() {
             fail_point("journalled");
@@ -55,11 +55,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if another process works on this conversation.
-    pub async fn begin(
-        &self,
-        admitted: Vec<Admitted>,
-        background: i64,
-    ) -> Result<Option<LeasedTurn>, StoreError> {
+    pub async fn begin(&self, admitted: Vec<Admitted>, background: i64) -> Result<Option<LeasedTurn>> {
         let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let mut turn = self.new_turn(first, &rows);
@@ -89,12 +85,7 @@ impl Conversations {
     }
 
     /// Writes a turn's start, whose first statement takes the lane.
-    async fn write_start(
-        &self,
-        mut batch: Batch,
-        name: String,
-        turn: TurnRow,
-    ) -> Result<LeasedTurn, StoreError> {
+    async fn write_start(&self, mut batch: Batch, name: String, turn: TurnRow) -> Result<LeasedTurn> {
         let root = root_row(&turn, self.store.new_id());
         executions::insert(&mut batch, &root, &turn.conversation_id);
         let returned = self.store.write(batch).await?;

@@ -19,7 +19,7 @@ use adjutant_store::leases::{Lease, lane};
 use adjutant_store::outbox::OutboxRow;
 use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, StoreError, outbox, questions, runs, spending, watches};
+use adjutant_store::{Batch, Result, StoreError, outbox, questions, runs, spending, watches};
 use adjutant_turn::journal::{
     AgentSlots, Arrivals, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,
@@ -75,7 +75,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if another process works on this conversation.
-    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>, StoreError> {
+    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>> {
         let left_running = turn.status == TurnStatus::Running;
         if left_running && self.probably_caused_crash(&turn).await? {
             turn.failures += 1;
@@ -111,13 +111,13 @@ impl Conversations {
     }
 
     /// Whether this turn probably crashed its process: it made no progress, and no other turn was running.
-    async fn probably_caused_crash(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+    async fn probably_caused_crash(&self, turn: &TurnRow) -> Result<bool> {
         Ok(!turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
             && !turns::others_running(&self.store, turn).await?)
     }
 
     /// Ends a turn after three failures in our own code.
-    async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
+    async fn give_up(&self, leased: &LeasedTurn) -> Result<()> {
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
         let ctx = self.turn_context(leased, &Handle::new(&leased.turn)).await?;
@@ -125,7 +125,7 @@ impl Conversations {
     }
 
     /// Runs a turn until it ends or is suspended. After an error, the journal has its progress.
-    pub async fn run(&self, leased: &mut LeasedTurn) -> Result<TurnOutcome, StoreError> {
+    pub async fn run(&self, leased: &mut LeasedTurn) -> Result<TurnOutcome> {
         let handle = self.running.add(&leased.turn);
         let done = loop {
             match self.run_as(leased, &handle).await {
@@ -143,7 +143,7 @@ impl Conversations {
     }
 
     /// None if it must begin anew, with more words of the person.
-    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Option<TurnOutcome>, StoreError> {
+    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Option<TurnOutcome>> {
         let ctx = self.turn_context(leased, handle).await?;
         // The pause may come from a process that died, or from before the turn went on.
         if leased.turn.ending == Some(Ending::Pause) {
@@ -208,7 +208,7 @@ impl Conversations {
         ctx: &TurnContext,
         mut answer: outbox::Message,
         mut writes: Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let status = TurnStatus::Completed;
         let mut parts = vec![answer.text];
         parts.extend(self.expired_approvals(leased, ctx).await?);
@@ -255,12 +255,12 @@ impl Conversations {
     }
 
     /// Whether anything in the turn is for us, including what came while it ran.
-    async fn is_addressed(&self, ctx: &TurnContext) -> Result<bool, StoreError> {
+    async fn is_addressed(&self, ctx: &TurnContext) -> Result<bool> {
         Ok(ctx.turn.is_addressed || inbox::is_addressed(&self.store, &ctx.turn.id).await?)
     }
 
     /// Ends a turn whose question the person withdrew. They hear only what it has done.
-    async fn end_withdrawn(&self, leased: &LeasedTurn, ctx: &TurnContext) -> Result<(), StoreError> {
+    async fn end_withdrawn(&self, leased: &LeasedTurn, ctx: &TurnContext) -> Result<()> {
         let status = TurnStatus::Cancelled;
         let receipts = self.orchestrator.receipts(ctx, leased.begun()).await?;
         if receipts.is_empty() {
@@ -276,7 +276,7 @@ impl Conversations {
         Ok(())
     }
 
-    async fn turn_context(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext, StoreError> {
+    async fn turn_context(&self, leased: &LeasedTurn, handle: &Handle) -> Result<TurnContext> {
         let settings = self.settings.current();
         let (here, person, spent) = self.participants(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
@@ -350,7 +350,7 @@ impl Conversations {
         status: TurnStatus,
         answer: outbox::Message,
         last_writes: Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut batch = leased.lease.release();
         batch.append(last_writes);
         ctx.free_all(&mut batch);
@@ -383,7 +383,7 @@ impl Conversations {
         status: TurnStatus,
         note: &str,
         last_writes: Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut batch = leased.lease.release();
         batch.append(last_writes);
         ctx.free_all(&mut batch);
@@ -401,7 +401,7 @@ impl Conversations {
         ctx: &TurnContext,
         (row, message): (OutboxRow, &outbox::Message),
         lock: Option<PlaceLock>,
-    ) -> Result<Option<ClaimedMessage>, StoreError> {
+    ) -> Result<Option<ClaimedMessage>> {
         let (conversation, owner) = (&ctx.turn.conversation.id, self.instance.owner());
         let Some(lock) = lock else {
             outbox::say(&self.store, &mut batch, conversation, owner, message);
@@ -447,11 +447,7 @@ impl Conversations {
     }
 
     /// A line for each call that nobody approved in time, because the model's answer may not mention it.
-    async fn expired_approvals(
-        &self,
-        leased: &LeasedTurn,
-        ctx: &TurnContext,
-    ) -> Result<Vec<String>, StoreError> {
+    async fn expired_approvals(&self, leased: &LeasedTurn, ctx: &TurnContext) -> Result<Vec<String>> {
         if leased.is_new() && !ctx.control.asked.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
@@ -465,7 +461,7 @@ impl Conversations {
     }
 
     /// The answer of a turn that a person ended, or whose "continue?" nobody answered.
-    async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String, StoreError> {
+    async fn cancelled(&self, turn: &TurnRow, summary: &StatusSummary) -> Result<String> {
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let last = asked.into_iter().rfind(|question| question.asks_to_continue());
         Ok(match last.filter(|question| question.state == QuestionState::Expired) {
@@ -475,7 +471,7 @@ impl Conversations {
     }
 
     /// Puts a turn back that failed in our own code, or gives it up.
-    pub async fn failed(&self, leased: LeasedTurn) -> Result<(), StoreError> {
+    pub async fn failed(&self, leased: LeasedTurn) -> Result<()> {
         let failures = leased.turn.failures + 1;
         let leased = LeasedTurn { turn: TurnRow { failures, ..leased.turn }, ..leased };
         if failures >= 3 {

@@ -4,7 +4,7 @@
 //! phone.
 
 use adjutant_store::people::Conversation;
-use adjutant_store::{StoreError, inbox, questions};
+use adjutant_store::{Result, inbox, questions};
 use adjutant_types::{Answer, PersonId, QuestionId};
 
 use super::Conversations;
@@ -30,7 +30,7 @@ impl Conversations {
         reply_to: Option<&str>,
         conversation: &Conversation,
         person: &PersonId,
-    ) -> Result<SpokenAs, StoreError> {
+    ) -> Result<SpokenAs> {
         let question = match self.match_answer(reply_to, text, conversation, person).await? {
             None => return Ok(SpokenAs::Message),
             // Which one is meant is a question of its own, and its answer might approve.
@@ -55,7 +55,7 @@ impl Conversations {
         text: &str,
         conversation: &Conversation,
         person: &PersonId,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         if !agrees(text) {
             return Ok(None);
         }

@@ -10,7 +10,7 @@ use adjutant_store::executions::Closing;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::outbox::Message;
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{Batch, Store, StoreError, connected, people};
+use adjutant_store::{Batch, Result, Store, StoreError, connected, people};
 use adjutant_types::clock::utc;
 use adjutant_types::{
     AccountId, AccountService, ItemId, PersonId, WatchId, WatchSource, WatchState, WatchTrigger,
@@ -38,7 +38,7 @@ pub(crate) fn button(verb: &str, watch: &WatchId, label: String) -> Choice {
 impl Conversations {
     /// Shows the person's watches, or changes the one of this number or id: `pause 2`, `resume k3x9zq`, `stop 1`; or one line
     /// of what was told: `later ITEM`, `done ITEM`.
-    pub(super) async fn watches(&self, row: &InboxRow, rest: &str) -> Result<(), StoreError> {
+    pub(super) async fn watches(&self, row: &InboxRow, rest: &str) -> Result<()> {
         let (verb, which) = rest.split_once(' ').unwrap_or((rest, ""));
         let (mut batch, now, mut turn) = (Batch::new(), self.store.now(), None);
         let here = people::conversation_by_id(&self.store, &row.conversation_id).await?;
@@ -76,13 +76,7 @@ impl Conversations {
     }
 
     /// Puts a line off until tomorrow morning, or takes it off the list.
-    async fn mark_item(
-        &self,
-        row: &InboxRow,
-        verb: &str,
-        id: &ItemId,
-        batch: &mut Batch,
-    ) -> Result<String, StoreError> {
+    async fn mark_item(&self, row: &InboxRow, verb: &str, id: &ItemId, batch: &mut Batch) -> Result<String> {
         let Some(item) = watches::item(&self.store, &row.person_id, id).await? else {
             return Ok(words::item_gone());
         };
@@ -115,7 +109,7 @@ fn listed(all: &[WatchRow], zone: Tz) -> Message {
 ///
 /// # Errors
 /// The store's.
-pub async fn sync_configured(store: &Store, config: &Config) -> Result<(), StoreError> {
+pub async fn sync_configured(store: &Store, config: &Config) -> Result<()> {
     let mut batch = Batch::new();
     let mut former = watches::configured(store).await?;
     for watch in &config.watches {
@@ -168,7 +162,7 @@ pub async fn source_of(
     config: &Config,
     trigger: WatchTrigger,
     person: &PersonId,
-) -> Result<Option<WatchSource>, StoreError> {
+) -> Result<Option<WatchSource>> {
     let own = WatchSource { trigger, account: AccountId::default(), place: person.to_string() };
     let (service, is_configured, place) = match trigger {
         WatchTrigger::Mail => (AccountService::Mail, config.mail.is_some(), INBOX),

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use adjutant_store::Stale;
 use adjutant_store::inbox::{InboxRow, WATCH};
-use adjutant_store::{StoreError, sharing, turns};
+use adjutant_store::{Result, StoreError, sharing, turns};
 use adjutant_types::{ConversationId, InboxKind, PersonId};
 use futures::FutureExt;
 use tracing::Instrument;
@@ -100,7 +100,7 @@ impl Lanes {
     }
 
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
-    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival, StoreError> {
+    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival> {
         let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
@@ -128,7 +128,7 @@ impl Lanes {
         begun.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>, StoreError> {
+    async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>> {
         if self.count_start(&row.person_id, row.received_at).await?.is_some() {
             return Ok(None);
         }
@@ -140,7 +140,7 @@ impl Lanes {
     }
 
     /// Counts a turn that begins, or returns when it may: also turns that began in other instances count.
-    async fn count_start(&self, person: &PersonId, now: i64) -> Result<Option<i64>, StoreError> {
+    async fn count_start(&self, person: &PersonId, now: i64) -> Result<Option<i64>> {
         let max = self.conversations.settings.current().limits.turns_per_minute;
         if let Err(at) = self.pace.begin(person, now, max).await {
             return Ok(Some(at));
@@ -193,7 +193,7 @@ impl Lanes {
     }
 
     /// Does the next piece of work in a lane.
-    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<Next, StoreError> {
+    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<Next> {
         let Lane { conversation, number } = lane;
         let is_background = *number != 0;
         let store = &self.conversations.store;
@@ -288,7 +288,7 @@ impl Lanes {
     }
 
     /// Runs a turn. What has arrived here meanwhile has woken the lane.
-    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<Next, StoreError> {
+    async fn run_on(&self, leased: LeasedTurn, lane: &Lane) -> Result<Next> {
         if self.run(leased).await? == TurnOutcome::Suspended {
             return Ok(Next::Look);
         }
@@ -299,12 +299,12 @@ impl Lanes {
         Ok(if has_message { Next::Look } else { Next::Rest })
     }
 
-    async fn run(&self, leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
+    async fn run(&self, leased: LeasedTurn) -> Result<TurnOutcome> {
         let span = turn_span(&leased.turn.id, &leased.turn.conversation_id);
         self.run_inside(leased).instrument(span).await
     }
 
-    async fn run_inside(&self, mut leased: LeasedTurn) -> Result<TurnOutcome, StoreError> {
+    async fn run_inside(&self, mut leased: LeasedTurn) -> Result<TurnOutcome> {
         let turn = leased.turn.id.clone();
         let run = std::panic::AssertUnwindSafe(Box::pin(self.conversations.run(&mut leased))).catch_unwind();
         let Ok(outcome) = run.await else {
@@ -351,7 +351,7 @@ impl Lanes {
         self.wake_ready(row.channel(), &row.conversation_id).await;
     }
 
-    async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {
+    async fn try_row(&self, row: &InboxRow) -> Result<()> {
         let done = match row.kind {
             InboxKind::Command => self.conversations.command(row).await,
             _ => self.conversations.take_answer(row).await,

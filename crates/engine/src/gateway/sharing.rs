@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 use adjutant_chat::Progress;
 use adjutant_store::leases::Instance;
 use adjutant_store::sharing::{self, Sharer, WaitingLane};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store};
 use adjutant_types::{ConversationId, TurnId};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -298,7 +298,7 @@ impl Maintenance {
         .await;
     }
 
-    async fn hear_while_connected(&self) -> Result<(), StoreError> {
+    async fn hear_while_connected(&self) -> Result<()> {
         let (cluster, store) = (&self.lanes.cluster, &self.conversations.store);
         let Some(mut listener) = sharing::listen(store, &cluster.instance.id).await? else { return Ok(()) };
         cluster.hears.store(true, Ordering::Relaxed);
@@ -316,7 +316,7 @@ impl Maintenance {
         }
     }
 
-    async fn share_once(&self) -> Result<(), StoreError> {
+    async fn share_once(&self) -> Result<()> {
         let (cluster, store) = (&self.lanes.cluster, &self.conversations.store);
         if cluster.instance.is_alone() {
             // The maintenance finds what is left, every second.
@@ -343,7 +343,7 @@ impl Maintenance {
     }
 
     /// Sends and shows on the channels that this instance receives what turns elsewhere say.
-    async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<(), StoreError> {
+    async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<()> {
         let cluster = &self.lanes.cluster;
         let mut shown = Vec::new();
         for channel in channels.iter().filter(|channel| cluster.health.is_receiver(channel)) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use adjutant_chat::COMMANDS;
 use adjutant_config::Policy;
 use adjutant_skills::accounts::PersonAccounts;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_types::{AccountService, PromptText};
 
 use super::Run;
@@ -13,7 +13,7 @@ use super::tools::{self, ABOUT};
 
 impl Run<'_> {
     /// The skills of the domain, and what else there is.
-    pub(super) async fn about(&self) -> Result<PromptText, StoreError> {
+    pub(super) async fn about(&self) -> Result<PromptText> {
         let mut text = "\nCommands that the person can type; most can also be said in words:".to_owned();
         let services = &self.orchestrator.agents.executor.services;
         let may_connect = !services.logins.offer().is_empty();

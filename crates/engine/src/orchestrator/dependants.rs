@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use adjutant_skills::Handler;
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{Batch, StoreError, executions};
+use adjutant_store::{Batch, Result, executions};
 use adjutant_types::{ExecutionStatus, QuestionId};
 use adjutant_workflows::agents::AgentTask;
 
@@ -29,7 +29,7 @@ impl Run<'_> {
         replacing: &AgentTask,
         question: &QuestionId,
         batch: &mut Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let turn = &self.ctx.turn;
         let here = (&turn.person.id, &turn.conversation.id);
         let is_theirs = |asked: &QuestionRow| (&asked.person_id, &asked.conversation_id) == here;

@@ -3,7 +3,7 @@
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
 use adjutant_skills::Registry;
-use adjutant_store::{StoreError, runs};
+use adjutant_store::{Result, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
@@ -82,7 +82,7 @@ impl Orchestrator {
 
 impl Run<'_> {
     /// Does the next step of a message that needs no model. Returns the turn's end once everything is done.
-    pub(super) async fn next_of_direct(&mut self, direct: &Direct) -> Result<Option<TurnEnd>, StoreError> {
+    pub(super) async fn next_of_direct(&mut self, direct: &Direct) -> Result<Option<TurnEnd>> {
         match direct {
             Direct::Command(text) => self.next_of_command(text).await,
             Direct::Basic(text) => self.next_of_basic(text).await,
@@ -90,7 +90,7 @@ impl Run<'_> {
     }
 
     /// All calls are dispatched at once, so the turn goes on as it began, whatever becomes of the skills' files.
-    async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+    async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>> {
         if self.task_graph.is_open() {
             return self.record_calls(BASIC_MODE, vec![(GET_RESULTS.into(), json!({}))], Vec::new()).await;
         }
@@ -122,7 +122,7 @@ impl Run<'_> {
         basic::read(text, &self.listed, now, &is_command)
     }
 
-    async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>, StoreError> {
+    async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
             (GET_RESULTS, json!({}))
@@ -157,7 +157,7 @@ impl Run<'_> {
         model: &str,
         calls: Vec<(String, Value)>,
         tasks: Vec<AgentTask>,
-    ) -> Result<Option<TurnEnd>, StoreError> {
+    ) -> Result<Option<TurnEnd>> {
         let tool_calls = (self.dialogue.recorded()..).zip(calls).map(|(at, (name, arguments))| ToolCall {
             id: format!("{name}-{at}"),
             name,
@@ -237,7 +237,7 @@ impl Run<'_> {
 
     /// The end of a turn whose round ran a plan, beside calls that dropped or changed a question: the plan's report, as
     /// after `/plan`. A plan that never ran, because it couldn't be made, goes to the model.
-    pub(super) async fn report_of_plan(&self, ids: &[&String]) -> Result<Option<TurnEnd>, StoreError> {
+    pub(super) async fn report_of_plan(&self, ids: &[&String]) -> Result<Option<TurnEnd>> {
         let is_other = |agent: &&Agent| {
             let skill = agent.task.skills.first().map(String::as_str);
             agent.status != ExecutionStatus::Completed
@@ -262,7 +262,7 @@ impl Run<'_> {
         &self,
         run: &ExecutionId,
         report: &adjutant_workflows::agents::Report,
-    ) -> Result<TurnEnd, StoreError> {
+    ) -> Result<TurnEnd> {
         let stored = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
         let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
         let last = match stored.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {

@@ -31,7 +31,7 @@ use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::accounts::PersonAccounts;
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::{Batch, StoreError, outbox, turns};
+use adjutant_store::{Batch, Result, outbox, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{
     Dialogue, FirstMessages, Limit, LimitReached, Limits, Prefix, TurnContext, TurnEvent, fail_point, ledger,
@@ -139,7 +139,7 @@ struct Run<'a> {
 }
 
 /// An agent's name and how its task ended.
-type Outcome = (String, Result<AgentEnd, StoreError>);
+type Outcome = (String, Result<AgentEnd>);
 
 impl Orchestrator {
     /// Runs or continues a turn, whose message is `text`, until it ends or has to wait. `first_messages` makes those of a
@@ -149,8 +149,8 @@ impl Orchestrator {
         ctx: &TurnContext,
         begun: Begun<'_>,
         text: &str,
-        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint), StoreError>,
-    ) -> Result<(TurnEnd, Batch), StoreError> {
+        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint)>,
+    ) -> Result<(TurnEnd, Batch)> {
         // Only a person's own words are a command.
         let own = ctx.trust.own_text.as_ref();
         let direct = own.and_then(|_| self.direct(text));
@@ -199,11 +199,7 @@ impl Orchestrator {
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
-    pub async fn summarise(
-        &self,
-        ctx: &TurnContext,
-        begun: Begun<'_>,
-    ) -> Result<(TurnEnd, Batch), StoreError> {
+    pub async fn summarise(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<(TurnEnd, Batch)> {
         let mut run = self.start(ctx, begun, async |_: PersonAccounts| Ok(Default::default())).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
@@ -211,7 +207,7 @@ impl Orchestrator {
         Ok((end, run.last_writes))
     }
 
-    pub async fn receipts(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<Vec<String>, StoreError> {
+    pub async fn receipts(&self, ctx: &TurnContext, begun: Begun<'_>) -> Result<Vec<String>> {
         let run = self.start(ctx, begun, async |_: PersonAccounts| Ok(Default::default())).await?;
         run.receipts(&outbox::Message::default()).await
     }
@@ -232,8 +228,8 @@ impl Orchestrator {
         &'a self,
         ctx: &'a TurnContext,
         Begun { root, rows, is_new }: Begun<'_>,
-        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint), StoreError>,
-    ) -> Result<Run<'a>, StoreError> {
+        first_messages: impl AsyncFnOnce(PersonAccounts) -> Result<(FirstMessages, Taint)>,
+    ) -> Result<Run<'a>> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
         let executor = &self.agents.executor;
         let accounts = executor.services.accounts.of(ctx).await?;
@@ -277,7 +273,7 @@ impl Orchestrator {
 }
 
 impl Run<'_> {
-    async fn run_loop(&mut self) -> Result<TurnEnd, StoreError> {
+    async fn run_loop(&mut self) -> Result<TurnEnd> {
         // Waiting agents may go on now, after an approval or a "continue".
         for agent in &mut self.task_graph.agents {
             agent.limit_reached = false;
@@ -333,7 +329,7 @@ impl Run<'_> {
     }
 
     /// One model call, and the dispatches in its response.
-    async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+    async fn ask_model(&mut self) -> Result<Option<TurnEnd>> {
         let mut request = self.dialogue.request();
         let said = self.ctx.control.arrivals.said();
         // While agents are open, a text isn't the answer yet.
@@ -432,7 +428,7 @@ impl Run<'_> {
     }
 
     /// Answers calls that need no waiting, and adds the valid dispatches to the task graph and the batch.
-    async fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) -> Result<(), StoreError> {
+    async fn add_dispatches(&mut self, round: &Round, batch: &mut Batch) -> Result<()> {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
             let position = Some((call.n, call.idx));
@@ -482,14 +478,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
+    async fn parked(&mut self, limit: Limit) -> Result<TurnEnd> {
         self.finish_agents().await?;
         let receipts = self.receipts(&outbox::Message::default()).await?;
         let left = self.task_graph.agents.iter().filter(|agent| !agent.status.has_ended()).count();
         Ok(TurnEnd::Parked(limit, LimitReport { receipts, left }))
     }
 
-    async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
+    async fn cancelled(&mut self) -> Result<TurnEnd> {
         self.finish_agents().await?;
         Ok(TurnEnd::Cancelled(self.task_graph.summary()))
     }

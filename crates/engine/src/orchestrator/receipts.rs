@@ -6,7 +6,7 @@ use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, builtin, call};
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::{StoreError, outbox, rules, turns};
+use adjutant_store::{Result, outbox, rules, turns};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{unshown, without_token};
 use adjutant_turn::wording;
@@ -30,7 +30,7 @@ impl Run<'_> {
     }
 
     /// The end of a turn that waits for a person, with what they read above the question.
-    pub(super) async fn waiting(&self) -> Result<TurnEnd, StoreError> {
+    pub(super) async fn waiting(&self) -> Result<TurnEnd> {
         Ok(TurnEnd::Waiting(match self.has_receipts() {
             true => self.receipts(&outbox::Message::default()).await?,
             false => Vec::new(),
@@ -38,10 +38,7 @@ impl Run<'_> {
     }
 
     /// Adds the receipts of the turn's effects to an answer.
-    pub(super) async fn with_receipts(
-        &self,
-        mut answer: outbox::Message,
-    ) -> Result<outbox::Message, StoreError> {
+    pub(super) async fn with_receipts(&self, mut answer: outbox::Message) -> Result<outbox::Message> {
         if !self.has_receipts() {
             return Ok(answer);
         }
@@ -92,7 +89,7 @@ impl Run<'_> {
     }
 
     /// What the person has read of the turn above its questions.
-    async fn shown(&self) -> Result<String, StoreError> {
+    async fn shown(&self) -> Result<String> {
         if self.is_new && !self.ctx.control.asked.load(Ordering::Relaxed) {
             return Ok(String::new());
         }
@@ -102,7 +99,7 @@ impl Run<'_> {
 
     /// The receipts of the turn's effects that neither an answer has already nor stood above a question, in the order of
     /// the calls.
-    pub(super) async fn receipts(&self, answer: &outbox::Message) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn receipts(&self, answer: &outbox::Message) -> Result<Vec<String>> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();
         // An answer may be the results of its last round. One with titles of others leaves them to the receipts.
@@ -157,7 +154,7 @@ impl Run<'_> {
     }
 
     /// Names the person's rule that allowed a call.
-    async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>, StoreError> {
+    async fn rule_of(&self, row: &ExecutionRow) -> Result<Option<String>> {
         let Some(Basis::Rule(rule)) = &row.basis else { return Ok(None) };
         let rule = rules::by_id(&self.ctx.store, rule).await?;
         Ok(rule.map(|rule| format!(" {}", l10n::rules::under_rule(day(rule.created_at, self.ctx.turn.zone)))))

@@ -7,7 +7,7 @@ use adjutant_models::Message;
 use adjutant_skills::{Handler, Skill};
 use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{Batch, StoreError, files, turns};
+use adjutant_store::{Batch, Result, files, turns};
 use adjutant_turn::journal::Suspend;
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::wording;
@@ -83,7 +83,7 @@ impl Run<'_> {
     }
 
     /// Runs the round's agents and answers its tool calls.
-    pub(super) async fn run_calls(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
+    pub(super) async fn run_calls(&mut self, round: &Round) -> Result<Option<TurnEnd>> {
         self.catch_up(round).await?;
         let mut awaited = self.awaited(round);
         let until_ended = awaited.iter().any(|call| call.until_ended);
@@ -238,7 +238,7 @@ impl Run<'_> {
 
     /// Whether the results of the last round are the answer, and neither they nor anything else of the turn holds words of
     /// others or of a model that has read them.
-    pub(super) async fn is_own_answer(&self, end: &TurnEnd) -> Result<bool, StoreError> {
+    pub(super) async fn is_own_answer(&self, end: &TurnEnd) -> Result<bool> {
         let is_own = |agent: &Agent| agent.report.as_ref().is_some_and(|report| report.is_own);
         let is_own = matches!(end, TurnEnd::Answered(_))
             && self.dialogue.unanswered().is_some()
@@ -248,7 +248,7 @@ impl Run<'_> {
     }
 
     /// Adds dispatches that a crash cut off from the model's response.
-    async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
+    async fn catch_up(&mut self, round: &Round) -> Result<()> {
         let is_recorded = |call: &adjutant_store::calls::ToolCallRow| {
             call.result.is_some()
                 || self
@@ -348,7 +348,7 @@ impl Run<'_> {
 
     /// Closes the effects that a turn has held back at a limit, if another turn of the person has done something here
     /// since they were dispatched: the model decides whether they are still wanted. `rows` are the turn's executions.
-    pub(super) async fn skip_done_meanwhile(&mut self, rows: &[ExecutionRow]) -> Result<(), StoreError> {
+    pub(super) async fn skip_done_meanwhile(&mut self, rows: &[ExecutionRow]) -> Result<()> {
         let (store, turn) = (&self.ctx.store, &self.ctx.turn.id);
         // What needs something else isn't held back: what it does may depend on that.
         let is_held_back = |agent: &&Agent| {
@@ -390,7 +390,7 @@ impl Run<'_> {
         self.skip(&skipped).await
     }
 
-    async fn skip_unreachable(&mut self) -> Result<(), StoreError> {
+    async fn skip_unreachable(&mut self) -> Result<()> {
         loop {
             let unreachable = self.task_graph.unreachable();
             if unreachable.is_empty() {
@@ -402,7 +402,7 @@ impl Run<'_> {
         }
     }
 
-    async fn skip(&mut self, agents: &[(String, Closing)]) -> Result<(), StoreError> {
+    async fn skip(&mut self, agents: &[(String, Closing)]) -> Result<()> {
         let now = self.ctx.store.now();
         let mut batch = self.ctx.batch();
         for (name, closing) in agents {
@@ -419,7 +419,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn start_ready(&mut self) -> Result<(), StoreError> {
+    async fn start_ready(&mut self) -> Result<()> {
         for id in self.task_graph.ready() {
             let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
             if at_work >= self.ctx.limits.budget.limits.parallel_agents as usize {
@@ -498,10 +498,7 @@ impl Run<'_> {
         }
     }
 
-    async fn ended(
-        &mut self,
-        ended: Option<Result<Outcome, tokio::task::JoinError>>,
-    ) -> Result<(), StoreError> {
+    async fn ended(&mut self, ended: Option<Result<Outcome, tokio::task::JoinError>>) -> Result<()> {
         // An agent whose code panics ends like any other: see `Agents::run_isolated`.
         let Some(Ok((id, end))) = ended else { return Ok(()) };
         let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
@@ -542,7 +539,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn finish_agents(&mut self) -> Result<()> {
         while self.task_graph.is_busy() {
             let ended = self.tasks.join_next().await;
             self.ended(ended).await?;

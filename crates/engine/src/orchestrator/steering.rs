@@ -17,7 +17,7 @@ use adjutant_models::Request;
 use adjutant_skills::ErrorKind;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::spending::Amount;
-use adjutant_store::{Stale, StoreError, calls, files, turns};
+use adjutant_store::{Result, Stale, StoreError, calls, files, turns};
 use adjutant_turn::journal::{Reservation, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{InboxKind, PromptText};
@@ -44,7 +44,7 @@ impl Run<'_> {
         reservation: &Reservation,
         estimate: Amount,
         live: Option<&LiveText>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let above = self.told_beside();
         let said = live.map(LiveText::text).unwrap_or_default();
         self.ctx.control.arrivals.gave_up(said.strip_prefix(&above).unwrap_or_default().trim_start());
@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 
     /// Takes over what the person has written meanwhile. Returns whether the turn has to begin anew with it.
-    pub(super) async fn listen(&mut self) -> Result<bool, StoreError> {
+    pub(super) async fn listen(&mut self) -> Result<bool> {
         // What overtook an effect before a crash is still to be read.
         let is_left = !std::mem::replace(&mut self.has_listened, true) && self.was_overtaken();
         if self.direct.is_some() || !(self.ctx.control.arrivals.look() || is_left) {
@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     /// The messages that this turn may take over.
-    async fn arrived(&self) -> Result<Vec<InboxRow>, StoreError> {
+    async fn arrived(&self) -> Result<Vec<InboxRow>> {
         let (store, turn) = (&self.ctx.store, &self.ctx.turn);
         let rows = inbox::waiting(store, &turn.conversation.id, &self.ctx.io.lease.instance).await?;
         let mut taken = Vec::new();

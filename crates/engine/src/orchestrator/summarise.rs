@@ -1,6 +1,6 @@
 //! Ends a parked turn with a summary: one model call without tools.
 
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, Result};
 use adjutant_turn::journal::{LimitReached, ledger, without_token};
 use adjutant_turn::wording;
 use adjutant_workflows::agents::usable;
@@ -8,7 +8,7 @@ use adjutant_workflows::agents::usable;
 use super::{BasicMode, Run, TurnEnd};
 
 impl Run<'_> {
-    pub(super) async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
+    pub(super) async fn summarise(&mut self) -> Result<TurnEnd> {
         let summary = self.task_graph.summary();
         if self.dialogue.recorded() == 0 || self.orchestrator.basic == BasicMode::Always {
             return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));

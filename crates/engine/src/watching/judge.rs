@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use adjutant_models::{Message, Request, Role};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::watches::{self, ItemRow, WatchRow};
 use adjutant_types::text::shortened;
 use adjutant_types::{PromptText, TurnId};
@@ -28,7 +28,7 @@ pub(super) async fn judge(
     watch: &WatchRow,
     sentence: &str,
     items: &[ItemRow],
-) -> Result<Vec<Option<bool>>, StoreError> {
+) -> Result<Vec<Option<bool>>> {
     let Some(model) = &conversations.orchestrator.agents.executor.intent else {
         return Ok(Vec::new());
     };

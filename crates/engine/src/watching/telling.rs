@@ -13,7 +13,7 @@ use adjutant_store::executions::Closing;
 use adjutant_store::inbox::NewRow;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::watches::{self, ItemRow, OpenItems, WatchRow};
-use adjutant_store::{Batch, StoreError, inbox, people, schedules, turns};
+use adjutant_store::{Batch, Result, inbox, people, schedules, turns};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::trust::Wishes;
 use adjutant_types::clock::{local_to_utc, long_date, utc};
@@ -46,7 +46,7 @@ impl Scheduler {
         channel: &str,
         chat: &str,
         woken: &mut Vec<ConversationId>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let store = &self.conversations.store;
         let all = watches::tellable(store, channel, chat).await?;
         let (judged, others): (Vec<_>, Vec<_>) =
@@ -75,7 +75,7 @@ impl Scheduler {
     }
 
     /// Does the next step of a watch. Returns the conversation if it got something.
-    async fn tell(&self, watch: &WatchRow) -> Result<Option<ConversationId>, StoreError> {
+    async fn tell(&self, watch: &WatchRow) -> Result<Option<ConversationId>> {
         if !unless_stale(self.look_at(watch).await)? {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl Scheduler {
 
     /// Reads how a watch's last turn ended, ends it if its time is up, or tells what is new. Returns whether it has told
     /// something, or begun a turn.
-    async fn look_at(&self, watch: &WatchRow) -> Result<bool, StoreError> {
+    async fn look_at(&self, watch: &WatchRow) -> Result<bool> {
         let store = &self.conversations.store;
         let (now, mut new) = (store.now(), watch.clone());
         if let Some(event) = &watch.running {
@@ -138,7 +138,7 @@ impl Scheduler {
     }
 
     /// Whether the person has the watch's account, and may use it where it tells.
-    async fn has_account(&self, watch: &WatchRow, is_shared: bool) -> Result<bool, StoreError> {
+    async fn has_account(&self, watch: &WatchRow, is_shared: bool) -> Result<bool> {
         let (person, account) = (&watch.person_id, &watch.source.account);
         if account.is_empty() {
             return Ok(true);
@@ -156,7 +156,7 @@ impl Scheduler {
         mut new: WatchRow,
         open: OpenItems,
         zone: Tz,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let store = &self.conversations.store;
         let OpenItems { mut items, count, last } = open;
         let (mut part, mut batch) = ((last, count), Batch::new());
@@ -241,7 +241,7 @@ impl Scheduler {
     }
 
     /// Tells again what the person put off, or what a watch did while they wanted quiet. Returns whether it was told just now.
-    async fn tell_again(&self, item: &ItemRow, channel: &str) -> Result<bool, StoreError> {
+    async fn tell_again(&self, item: &ItemRow, channel: &str) -> Result<bool> {
         let mut batch = Batch::new();
         watches::set_item(&mut batch, item, ItemState::Told, None);
         if let Some(thing) = &item.thing
@@ -257,7 +257,7 @@ impl Scheduler {
     }
 
     /// Changes a watch if there is something to change, and says this. Returns whether anything was said.
-    async fn change(&self, old: &WatchRow, new: &WatchRow, why: Option<Message>) -> Result<bool, StoreError> {
+    async fn change(&self, old: &WatchRow, new: &WatchRow, why: Option<Message>) -> Result<bool> {
         let mut batch = Batch::new();
         if old != new {
             watches::change(&mut batch, old, new);

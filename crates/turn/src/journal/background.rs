@@ -3,7 +3,7 @@
 use adjutant_models::{Model, ModelError, ModelResponse, Request};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, Result};
 use adjutant_types::{ConversationId, ExecutionId};
 
 use super::BudgetLedger;
@@ -18,7 +18,7 @@ impl BudgetLedger {
         purpose: &str,
         conversation: &ConversationId,
         request: &Request,
-    ) -> Result<Option<Result<ModelResponse, ModelError>>, StoreError> {
+    ) -> Result<Option<Result<ModelResponse, ModelError>>> {
         let id = self.store.new_id();
         let wanted = estimate(model, request);
         let execution = format!("{purpose} {id}").into();
@@ -38,11 +38,7 @@ impl BudgetLedger {
     }
 
     /// Reserves what work outside of any turn may cost, in US dollars. `None` if a daily budget doesn't cover it.
-    pub async fn reserve_cost(
-        &self,
-        execution: &ExecutionId,
-        cost_usd: f64,
-    ) -> Result<Option<Reservation>, StoreError> {
+    pub async fn reserve_cost(&self, execution: &ExecutionId, cost_usd: f64) -> Result<Option<Reservation>> {
         let amount = Amount::new(0, cost_usd);
         let amount = Amount { tokens: 1, nano_usd: amount.nano_usd.max(1) };
         match self.reserve(Batch::new(), execution, amount, None).await {

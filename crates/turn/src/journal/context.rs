@@ -10,7 +10,7 @@ use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::room_rules::RoomRule;
 use adjutant_store::watches::TurnItems;
-use adjutant_store::{Batch, Store, StoreError, calls, outbox, turns};
+use adjutant_store::{Batch, Result, Store, calls, outbox, turns};
 use adjutant_types::clock;
 use adjutant_types::{
     ConversationId, ExecutionId, NOTHING_TO_TELL, OutboxId, PersonId, QuestionId, QuestionKind,
@@ -206,7 +206,7 @@ pub struct Question<'a> {
 }
 
 impl TurnContext {
-    pub async fn is_owners(&self) -> Result<bool, StoreError> {
+    pub async fn is_owners(&self) -> Result<bool> {
         people::is_owner(&self.store, &self.turn.person.id, &self.turn.settings.owners).await
     }
 
@@ -223,7 +223,7 @@ impl TurnContext {
 
     /// What the person typed: the message of this turn, and the last ones before it in this conversation; of a watch its
     /// words alone. In a workflow, its file's text, which is the owner's, goes before them.
-    pub async fn words(&self) -> Result<&OwnWords, StoreError> {
+    pub async fn words(&self) -> Result<&OwnWords> {
         let load = || async {
             let here = (&self.turn.conversation.id, &self.turn.person.id);
             let limit = if self.watch().is_some() { 0 } else { OWN_MESSAGES - 1 };
@@ -402,7 +402,7 @@ impl TurnContext {
 }
 
 /// What the model said beside its calls and nobody has been shown, in order, each with the number of its model call.
-pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>, StoreError> {
+pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>> {
     let texts = calls::unshown(store, turn).await?.into_iter();
     let texts = texts.map(|(n, text)| (n, without_token(&text).trim().to_owned()));
     Ok(texts.filter(|(_, text)| !text.is_empty()).collect())
@@ -424,7 +424,7 @@ pub async fn below_unshown(
     turn: &TurnId,
     batch: &mut Batch,
     question: String,
-) -> Result<String, StoreError> {
+) -> Result<String> {
     Ok(match show_said(store, turn, batch).await? {
         Some(text) => format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()),
         None => question,
@@ -433,11 +433,7 @@ pub async fn below_unshown(
 
 /// What the model said and nobody has been shown: the batch says that it is shown now. The marks of our own lines go, so
 /// that a model can't imitate them.
-pub async fn show_said(
-    store: &Store,
-    turn: &TurnId,
-    batch: &mut Batch,
-) -> Result<Option<String>, StoreError> {
+pub async fn show_said(store: &Store, turn: &TurnId, batch: &mut Batch) -> Result<Option<String>> {
     let unshown = unshown(store, turn).await?;
     let Some((round, _)) = unshown.last() else { return Ok(None) };
     let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.as_str()).collect();

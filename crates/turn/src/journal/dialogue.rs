@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use adjutant_models::{Message, ModelError, ModelResponse, Request, Role, Tool, ToolCall};
 use adjutant_store::calls::{self, CallRow, ToolCallRow};
-use adjutant_store::{Batch, Store, StoreError, first_messages};
+use adjutant_store::{Batch, Result, Store, StoreError, first_messages};
 use adjutant_types::{ExecutionId, PromptText};
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
@@ -39,7 +39,7 @@ impl Prefix {
     }
 
     /// Stores the prefix, once per process.
-    async fn store_once(&self, store: &Store) -> Result<(), StoreError> {
+    async fn store_once(&self, store: &Store) -> Result<()> {
         let write = || async {
             let mut batch = Batch::new();
             calls::insert_prefix(&mut batch, &self.hash, &self.system, &tools_json(&self.tools));
@@ -85,7 +85,7 @@ impl Dialogue {
         execution: ExecutionId,
         prefix: Arc<Prefix>,
         first_messages: impl Into<FirstMessages>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         prefix.store_once(store).await?;
         Ok(Self {
             execution,
@@ -99,11 +99,7 @@ impl Dialogue {
     }
 
     /// Loads a dialogue from the journal; none if no model call is recorded yet.
-    pub async fn load(
-        store: &Store,
-        execution: &ExecutionId,
-        prefix: Arc<Prefix>,
-    ) -> Result<Option<Self>, StoreError> {
+    pub async fn load(store: &Store, execution: &ExecutionId, prefix: Arc<Prefix>) -> Result<Option<Self>> {
         let calls = calls::of_execution(store, execution).await?;
         let Some(first) = calls.first() else { return Ok(None) };
         prefix.store_once(store).await?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use adjutant_models::{Model, ModelError, ModelResponse, Request, price};
 use adjutant_store::Stale;
 use adjutant_store::spending::{self, Amount, ReservationRow, SpendingRow};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store, StoreError};
 use adjutant_types::clock;
 use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
 use chrono_tz::Tz;
@@ -108,7 +108,7 @@ impl BudgetLedger {
     }
 
     /// What everybody and the person used on a day.
-    pub async fn spent(&self, day: &str) -> Result<(SpendingRow, SpendingRow), StoreError> {
+    pub async fn spent(&self, day: &str) -> Result<(SpendingRow, SpendingRow)> {
         let of = |person| spending::of_day(&self.store, day, person);
         futures::try_join!(of(None), of(Some(&self.person)))
     }

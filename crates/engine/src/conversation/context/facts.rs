@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use adjutant_skills::builtin;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::context::{ActiveSchedule, ContextData, OpenTask};
 use adjutant_store::executions;
 use adjutant_store::memories::MemoryRow;
@@ -98,7 +98,7 @@ impl Facts<'_> {
         &self,
         preferences: Vec<MemoryRow>,
         found: Vec<MemoryRow>,
-    ) -> Result<[PromptText; 2], StoreError> {
+    ) -> Result<[PromptText; 2]> {
         // A to-do list is private: it isn't shown where others read along.
         let is_private = !self.ctx.turn.conversation.shared;
         let (mut schedules, mut tasks) = match is_private {
@@ -207,7 +207,7 @@ impl Facts<'_> {
         own.map(|row| format!("\n- {} {} [{}]", one_line(&row.text, 100), spoken(row), row.id)).collect()
     }
 
-    async fn background(&self) -> Result<PromptText, StoreError> {
+    async fn background(&self) -> Result<PromptText> {
         let zone = self.ctx.turn.zone;
         let mut lines = String::new();
         for turn in self.open.iter().filter(|turn| turn.background != 0) {

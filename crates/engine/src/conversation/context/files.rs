@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use adjutant_files::MAX_MEGABYTES;
 use adjutant_models::{Message, Picture, Role};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::files::{self, FileRow};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording;
@@ -24,7 +24,7 @@ pub(super) async fn of_turn(
     ctx: &TurnContext,
     outside: &HashSet<(String, String)>,
     takes_pictures: bool,
-) -> Result<Option<Shown>, StoreError> {
+) -> Result<Option<Shown>> {
     match outside.iter().any(|(domain, _)| domain == "files") {
         true => Ok(shown(ctx, &files::of_turn(&ctx.store, &ctx.turn.id).await?, takes_pictures)),
         false => Ok(None),

@@ -2,7 +2,7 @@
 
 use adjutant_models::{Message, Role};
 use adjutant_skills::Registry;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::TurnRow;
@@ -44,7 +44,7 @@ pub(super) async fn load(
     ctx: &TurnContext,
     open: &[TurnRow],
     registry: &Registry,
-) -> Result<Vec<WaitingTurn>, StoreError> {
+) -> Result<Vec<WaitingTurn>> {
     let mut waiting = Vec::new();
     for turn in open {
         let here = (&turn.conversation_id, &turn.person_id);
@@ -76,10 +76,7 @@ pub(super) async fn load(
 }
 
 /// Open questions in the order in which their messages show them, with the numbers that those show.
-async fn as_shown(
-    ctx: &TurnContext,
-    open: &[QuestionRow],
-) -> Result<Vec<(Option<usize>, QuestionRow)>, StoreError> {
+async fn as_shown(ctx: &TurnContext, open: &[QuestionRow]) -> Result<Vec<(Option<usize>, QuestionRow)>> {
     let mut shown = Vec::new();
     for asked in open.chunk_by(|one, next| one.outbox_id == next.outbox_id) {
         let all = questions::of_message(&ctx.store, &asked[0].outbox_id).await?;
@@ -146,7 +143,7 @@ fn described(
 }
 
 /// A plan with its steps. Its planner may have read what others wrote.
-async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) -> Result<Line, StoreError> {
+async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) -> Result<Line> {
     let Some(run) = &question.execution_id else { return line_of(ctx, question, rows).await };
     let row = runs::plan(&ctx.store, run).await?;
     let plan: Plan = row.and_then(|row| serde_json::from_str(&row.body).ok()).unwrap_or_default();
@@ -163,11 +160,7 @@ async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) 
     Ok(Line { heading: "", what, text: steps.join("\n"), taint })
 }
 
-async fn line_of(
-    ctx: &TurnContext,
-    question: &QuestionRow,
-    rows: &[ExecutionRow],
-) -> Result<Line, StoreError> {
+async fn line_of(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) -> Result<Line> {
     let row = rows.iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
     let (what, mut text) = match row.map(|row| (row.skill.as_deref(), row.parameters.clone())) {
         None => ("going on beyond a limit", String::new()),

@@ -2,7 +2,7 @@
 
 use adjutant_skills::Failure;
 use adjutant_skills::accounts::{Bringer, LoginError, carries_code, looks_like_password};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_types::PersonId;
 
 use super::intake::Intake;
@@ -16,7 +16,7 @@ impl Intake {
         text: &str,
         person: &PersonId,
         is_own: bool,
-    ) -> Result<Option<&'static str>, StoreError> {
+    ) -> Result<Option<&'static str>> {
         if !self.conversations.has_logins() {
             return Ok(None);
         }
@@ -37,7 +37,7 @@ impl Intake {
         Ok(is_password.then_some(TYPED))
     }
 
-    async fn expects_password(&self, person: &PersonId) -> Result<bool, StoreError> {
+    async fn expects_password(&self, person: &PersonId) -> Result<bool> {
         match self.conversations.logins().expects_password(person).await {
             Ok(is_expected) => Ok(is_expected),
             Err(LoginError::Failed(Failure::Store(error))) => Err(error),

@@ -24,7 +24,7 @@ use adjutant_chat::DownloadError;
 use adjutant_files::{FileReading, Folder, MAX_MEGABYTES, Reader, file_name};
 use adjutant_store::files::{self, FileRow, SentFile};
 use adjutant_store::inbox::InboxRow;
-use adjutant_store::{Batch, Store, StoreError, attempts};
+use adjutant_store::{Batch, Result, Store, StoreError, attempts};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::SharedClock;
@@ -98,12 +98,7 @@ impl Lanes {
     }
 
     /// Stores what was fetched. A message of nothing but files of which none can be read ends with a sentence.
-    async fn store_files(
-        &self,
-        row: &InboxRow,
-        fetched: &[FileRow],
-        not_shared: &[&str],
-    ) -> Result<(), StoreError> {
+    async fn store_files(&self, row: &InboxRow, fetched: &[FileRow], not_shared: &[&str]) -> Result<()> {
         let mut batch = Batch::new();
         // Whoever takes the lane runs it, as every message.
         files::fetched(&mut batch, row, self.conversations.instance.owner(), fetched);

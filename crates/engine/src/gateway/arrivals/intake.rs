@@ -22,7 +22,7 @@ use adjutant_store::files::SentFile;
 use adjutant_store::inbox::{self, InboxRow, NewRow, Typed, UnheardNote};
 use adjutant_store::people::{self, Conversation, Person};
 use adjutant_store::questions::QuestionRow;
-use adjutant_store::{Batch, StoreError, outbox, turns};
+use adjutant_store::{Batch, Result, outbox, turns};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
 use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionKind, QuestionState, Taint};
@@ -145,7 +145,7 @@ fn decide(facts: Facts) -> Decision {
 impl Intake {
     /// Journals what arrived, for a terminal; platforms, whose people may be told at once, use [`Self::receive`]. None if it
     /// was journalled before. After an error the platform must deliver it again.
-    pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>, StoreError> {
+    pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>> {
         match inbound {
             Inbound::Message(message) => self.message(message).await,
             Inbound::ButtonPress(pressed) => {
@@ -158,7 +158,7 @@ impl Intake {
         }
     }
 
-    async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
+    async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>> {
         // Who watches a room wants to know also what isn't for us.
         watch_room(&self.conversations, &message).await?;
         if !self.room_admits(&message).await? {
@@ -205,7 +205,7 @@ impl Intake {
     }
 
     /// Whether the rule of its room lets a message in. `/room` always gets in, or nobody could change the rule.
-    async fn room_admits(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
+    async fn room_admits(&self, message: &IncomingMessage) -> Result<bool> {
         if message.direct {
             return Ok(true);
         }
@@ -221,7 +221,7 @@ impl Intake {
         message: &IncomingMessage,
         arrived: &Arrived,
         is_spoken: bool,
-    ) -> Result<Facts, StoreError> {
+    ) -> Result<Facts> {
         let Self { conversations, .. } = self;
         let (here, person) = (&arrived.conversation, &arrived.person.id);
         let forwarded_from = message.forwarded_from.clone();
@@ -259,7 +259,7 @@ impl Intake {
         topic: &str,
         conversation: &ConversationId,
         message: outbox::Message,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let store = &self.conversations.store;
         let mut batch = Batch::new();
         outbox::announce_once(&mut batch, topic, store.now());
@@ -271,7 +271,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
+    async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool> {
         let Some(code) = code_in(&message.text) else { return Ok(false) };
         let store = &self.conversations.store;
         access::accept_invitation(
@@ -286,7 +286,7 @@ impl Intake {
 
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
     /// not fill the journal. Where the platform tells one person alone, that is how they learn that they are too late.
-    pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival, StoreError> {
+    pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival> {
         let journalled = match inbound {
             Inbound::Message(message) => self.message(message).await?,
             Inbound::ButtonPress(pressed) => {
@@ -307,7 +307,7 @@ impl Intake {
 
     /// The press that a reaction stands for: where that is configured, 👍 is the yes to the only question of a message, of the
     /// person who was asked. 👎 or ❌ under an answer is kept with its turn, until it is taken away or is 👍.
-    pub async fn press_of(&self, reaction: IncomingReaction) -> Result<Option<ButtonPress>, StoreError> {
+    pub async fn press_of(&self, reaction: IncomingReaction) -> Result<Option<ButtonPress>> {
         let IncomingReaction { event, address, sender, receipt, is_up, is_gone } = reaction;
         let (store, settings) = (&self.conversations.store, self.conversations.settings.current());
         let found = outbox::by_receipt(store, (&address.channel, &address.place), &receipt).await?;
@@ -332,7 +332,7 @@ impl Intake {
 
     /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
     /// comes again, or if it is for all questions of a message and one is open.
-    async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>, StoreError> {
+    async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>> {
         let store = &self.conversations.store;
         let Some((id, which)) = questions::button(&pressed.button) else { return Ok(None) };
         let Some(question) = adjutant_store::questions::by_id(store, &id).await? else { return Ok(None) };
@@ -352,7 +352,7 @@ impl Intake {
 
     /// Replaces the text of a message that no turn has taken yet; its attachments stay. If one has, its writer is told
     /// so, once.
-    pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
+    pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<()> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
         let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
@@ -389,7 +389,7 @@ impl Intake {
     }
 
     /// Carries out what stands for a code or a password that a message was changed into; the message stays what it was.
-    async fn command_by_edit(&self, key: &str, typed: &Typed, command: &str) -> Result<(), StoreError> {
+    async fn command_by_edit(&self, key: &str, typed: &Typed, command: &str) -> Result<()> {
         let here = (&typed.conversation_id, &typed.person_id);
         let (name, instance) = (format!(" typed:{key} {command}"), &self.conversations.instance.id);
         let row = NewRow::ours(name, here, command, Taint::default(), instance);
@@ -401,7 +401,7 @@ impl Intake {
     }
 
     /// Passes the new text of a message that is being worked on to its turn.
-    async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<(), StoreError> {
+    async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<()> {
         let here = (&typed.conversation_id, &typed.person_id);
         let row = NewRow::ours(name, here, text, Taint::default(), self.conversations.instance.owner());
         if let Some(row) = self.conversations.journal(&row).await? {
@@ -410,7 +410,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
+    async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>> {
         let mut arrived = self
             .arrived(
                 &pressed.address,
@@ -441,7 +441,7 @@ impl Intake {
         event: &EventId,
         (sender, name): (&SenderId, &str),
         direct: bool,
-    ) -> Result<Arrived, StoreError> {
+    ) -> Result<Arrived> {
         let (store, user) = (&self.conversations.store, &sender.0);
         let event = format!("{} {}", address.channel, event.0);
         // Never cached: the account may have been linked to another person since.
@@ -461,7 +461,7 @@ impl Intake {
         Arrived { event, conversation, person }: Arrived,
         Decision { kind, text, taint, question, is_addressed }: Decision,
         Attached { voice, files, mentions }: Attached,
-    ) -> Result<Option<Journalled>, StoreError> {
+    ) -> Result<Option<Journalled>> {
         // What is heard, fetched, answered or carried out at once is ours; a message is its lane's.
         let Conversations { instance, .. } = &*self.conversations;
         let is_ours = kind != InboxKind::Message || voice.is_some() || !files.is_empty();

@@ -17,7 +17,7 @@ use adjutant_chat::{
 };
 use adjutant_l10n as l10n;
 use adjutant_store::leases::{self, Lease};
-use adjutant_store::{StoreError, dead, inbox};
+use adjutant_store::{Result, dead, inbox};
 use adjutant_types::RoomAnswers;
 use futures::FutureExt;
 use parking_lot::Mutex;
@@ -142,7 +142,7 @@ impl ChannelReceiver {
         &self,
         event: &EventId,
         instead: T,
-        work: impl Future<Output = Result<T, StoreError>>,
+        work: impl Future<Output = Result<T>>,
     ) -> Result<T, IntakeError> {
         let done = AssertUnwindSafe(work).catch_unwind().await;
         let done = done.map_err(|_| "it panicked".to_owned());
@@ -159,7 +159,7 @@ impl ChannelReceiver {
         self.failed(event.clone()).await.map(|()| instead)
     }
 
-    async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
+    async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome> {
         match self.intake.receive(inbound, self.connection.shows_notices()).await? {
             Arrival::New(journalled) => self.intake.dispatch(journalled),
             Arrival::Nothing => {}

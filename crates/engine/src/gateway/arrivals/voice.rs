@@ -24,7 +24,7 @@ use adjutant_models::voice::{Sound, Spoken, Transcript, Voice};
 use adjutant_store::inbox::{self, InboxRow, UnheardNote};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
-use adjutant_store::{Batch, StoreError, outbox, people};
+use adjutant_store::{Batch, Result, StoreError, outbox, people};
 use adjutant_turn::journal::{BudgetLedger, Reservation, TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_turn::wording::voice::Unheard;
@@ -144,7 +144,7 @@ impl Lanes {
         }
     }
 
-    async fn hear(&self, row: &InboxRow) -> Result<Option<InboxRow>, StoreError> {
+    async fn hear(&self, row: &InboxRow) -> Result<Option<InboxRow>> {
         let Some(unheard) = row.unheard() else {
             return self.cannot_hear(row, &Unheard::Gone, None).await.map(|()| None);
         };
@@ -251,7 +251,7 @@ impl Lanes {
         row: &InboxRow,
         unheard: &UnheardNote,
         transcript: Heard,
-    ) -> Result<Option<InboxRow>, StoreError> {
+    ) -> Result<Option<InboxRow>> {
         let conversations = &self.conversations;
         let mut batch = Batch::new();
         transcript.bill.settle(&mut batch);
@@ -302,7 +302,7 @@ impl Lanes {
     }
 
     /// Why the words can't be believed, if they can't.
-    async fn doubt(&self, row: &InboxRow, transcript: &Heard) -> Result<Option<LowConfidence>, StoreError> {
+    async fn doubt(&self, row: &InboxRow, transcript: &Heard) -> Result<Option<LowConfidence>> {
         // Nobody knows which languages others speak.
         if !row.taint.is_clean() {
             return Ok(doubt(&transcript.spoken.result, transcript.seconds, &[], &[]));
@@ -319,7 +319,7 @@ impl Lanes {
         text: &str,
         question: Option<&QuestionId>,
         shown: String,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let Conversations { instance, .. } = &*self.conversations;
         // Its receiver carries out an answer; whoever takes the lane runs a message.
         let owner = if question.is_some() { &instance.id } else { instance.owner() };
@@ -329,25 +329,14 @@ impl Lanes {
     }
 
     /// Ends a note with a sentence as its answer.
-    async fn end(
-        &self,
-        row: &InboxRow,
-        batch: Batch,
-        sentence: String,
-        result: &'static str,
-    ) -> Result<(), StoreError> {
+    async fn end(&self, row: &InboxRow, batch: Batch, sentence: String, result: &'static str) -> Result<()> {
         self.say(row, batch, sentence, vec![row.event_id().to_owned()]).await?;
         metrics::voice_note(result);
         Ok(())
     }
 
     /// Says why a note wasn't heard. Text beside the note is a message all the same.
-    async fn cannot_hear(
-        &self,
-        row: &InboxRow,
-        why: &Unheard,
-        bill: Option<&Bill>,
-    ) -> Result<(), StoreError> {
+    async fn cannot_hear(&self, row: &InboxRow, why: &Unheard, bill: Option<&Bill>) -> Result<()> {
         let mut batch = Batch::new();
         if let Some(bill) = bill {
             bill.settle(&mut batch);
@@ -372,7 +361,7 @@ impl Lanes {
         mut batch: Batch,
         text: String,
         answers: Vec<String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let conversations = &self.conversations;
         let (store, instance) = (&conversations.store, conversations.instance.owner());
         let message = outbox::Message { text, answers, ..outbox::Message::default() };

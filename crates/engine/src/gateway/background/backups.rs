@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant_store::leases::Instance;
-use adjutant_store::{Store, StoreError, backups};
+use adjutant_store::{Result, Store, StoreError, backups};
 use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two checks.
@@ -53,7 +53,7 @@ impl Backups {
     }
 
     /// Makes a backup if one is due. Returns whether it did.
-    async fn make_due(&self) -> Result<bool, StoreError> {
+    async fn make_due(&self) -> Result<bool> {
         if !self.is_due()? {
             return Ok(false);
         }
@@ -73,7 +73,7 @@ impl Backups {
         Ok(made.is_some())
     }
 
-    fn is_due(&self) -> Result<bool, StoreError> {
+    fn is_due(&self) -> Result<bool> {
         let copies = backups::list(&self.folder).map_err(|error| StoreError::Backup {
             to: self.folder.display().to_string(),
             reason: error.to_string(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_memory::extraction::{self, Extracted};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversations;
@@ -32,7 +32,7 @@ pub async fn work(conversations: Arc<Conversations>, stop: CancellationToken) {
     }
 }
 
-async fn pass(conversations: &Conversations, consolidated_at: &mut Option<i64>) -> Result<(), StoreError> {
+async fn pass(conversations: &Conversations, consolidated_at: &mut Option<i64>) -> Result<()> {
     let (store, instance) = (&conversations.store, &conversations.instance);
     let Some(lease) = instance.acquire(store, LEASE.to_owned()).await? else { return Ok(()) };
     let mut done = all(conversations).await;
@@ -48,7 +48,7 @@ async fn pass(conversations: &Conversations, consolidated_at: &mut Option<i64>) 
     done
 }
 
-async fn all(conversations: &Conversations) -> Result<(), StoreError> {
+async fn all(conversations: &Conversations) -> Result<()> {
     while let Some(Extracted { kept, known, refused }) = conversations.extract_once().await? {
         tracing::info!(kept, known, refused, "facts taken from what was said");
     }

@@ -7,7 +7,7 @@ use adjutant_skills::Failure;
 use adjutant_skills::accounts::{Due, LoginError};
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::outbox::{self, Message};
-use adjutant_store::{Batch, StoreError, people};
+use adjutant_store::{Batch, Result, people};
 use adjutant_types::{AccountState, ConversationId};
 use tracing::Instrument as _;
 
@@ -16,7 +16,7 @@ use crate::conversation::connect::log_in_again;
 
 impl Conversations {
     /// Goes on with logins that nobody brings. Returns the conversations with something to deliver.
-    pub async fn tend_logins(self: &Arc<Self>) -> Result<Vec<ConversationId>, StoreError> {
+    pub async fn tend_logins(self: &Arc<Self>) -> Result<Vec<ConversationId>> {
         if !self.has_logins() {
             return Ok(Vec::new());
         }
@@ -50,7 +50,7 @@ impl Conversations {
     }
 
     /// Goes on with the disconnections that an earlier process began.
-    pub async fn end_disconnections(self: &Arc<Self>) -> Result<(), StoreError> {
+    pub async fn end_disconnections(self: &Arc<Self>) -> Result<()> {
         for account in connected::in_state(&self.store, AccountState::Disconnecting).await? {
             let this = Arc::clone(self);
             let ending = async move {
@@ -64,7 +64,7 @@ impl Conversations {
     }
 
     /// Tells each person once, in private, that a login of theirs has ended.
-    async fn tell_ended_logins(&self) -> Result<Vec<ConversationId>, StoreError> {
+    async fn tell_ended_logins(&self) -> Result<Vec<ConversationId>> {
         let mut woken = Vec::new();
         for account in connected::with_unannounced_end(&self.store).await? {
             let topic = connected::end_topic(&self.store, &account.id).await?;
@@ -87,7 +87,7 @@ impl Conversations {
     }
 
     /// Where an account's person is told something in private; of a shared one, an owner.
-    async fn private_place(&self, account: &AccountRow) -> Result<Option<ConversationId>, StoreError> {
+    async fn private_place(&self, account: &AccountRow) -> Result<Option<ConversationId>> {
         match &account.person_id {
             Some(person) => people::last_direct_conversation(&self.store, person).await,
             None => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_memory::index;
-use adjutant_store::{StoreError, access, queues, sharing, spending};
+use adjutant_store::{Result, access, queues, sharing, spending};
 use adjutant_types::ConversationId;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ pub struct Maintenance {
 
 impl Maintenance {
     /// Wakes the conversations that an earlier process left unfinished on our channels.
-    pub async fn wake_left_over(&self) -> Result<(), StoreError> {
+    pub async fn wake_left_over(&self) -> Result<()> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         let has_peers = self.lanes.cluster.has_peers();
         if has_peers {
@@ -60,12 +60,12 @@ impl Maintenance {
         self.channels.iter().filter(|(channel, _)| self.health.is_receiver(channel))
     }
 
-    pub async fn run_once(&self) -> Result<(), StoreError> {
+    pub async fn run_once(&self) -> Result<()> {
         self.conversations.instance.heartbeat(&self.conversations.store).await?;
         self.do_chores().await
     }
 
-    async fn do_chores(&self) -> Result<(), StoreError> {
+    async fn do_chores(&self) -> Result<()> {
         for (channel, _) in self.received_channels() {
             self.wake(&self.conversations.expire_questions(channel).await?);
             self.wake(&self.conversations.ask_held(channel).await?);

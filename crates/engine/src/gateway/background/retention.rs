@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use adjutant_store::leases::Instance;
 use adjutant_store::retention::{self, Ages, Emptied};
-use adjutant_store::{Store, StoreError, files, space};
+use adjutant_store::{Result, Store, files, space};
 use tokio_util::sync::CancellationToken;
 
 /// The shortest and longest pause between two runs.
@@ -47,7 +47,7 @@ impl Retention {
         }
     }
 
-    async fn pass(&self) -> Result<(), StoreError> {
+    async fn pass(&self) -> Result<()> {
         let Some(lease) = self.instance.acquire(&self.store, LEASE.to_owned()).await? else { return Ok(()) };
         let done = self.empty().await;
         self.store.write(lease.release()).await?;
@@ -62,7 +62,7 @@ impl Retention {
         Ok(())
     }
 
-    async fn empty(&self) -> Result<(Emptied, i64), StoreError> {
+    async fn empty(&self) -> Result<(Emptied, i64)> {
         let emptied = retention::pass(&self.store, &self.ages).await?;
         // One that is being fetched has no row yet.
         remove_unknown_files(&self.store, &self.folder, FETCHING).await?;
@@ -72,7 +72,7 @@ impl Retention {
 
 /// Removes what lies in the folder of files for so long and belongs to none: its row was deleted, or a process died over
 /// it.
-pub async fn remove_unknown_files(store: &Store, folder: &Path, since: Duration) -> Result<(), StoreError> {
+pub async fn remove_unknown_files(store: &Store, folder: &Path, since: Duration) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     let registered: BTreeSet<String> = files::ids(store, None).await?.into_iter().map(String::from).collect();
     for entry in entries.flatten() {

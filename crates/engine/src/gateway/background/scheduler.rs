@@ -15,7 +15,7 @@ use std::sync::Arc;
 use adjutant_l10n as l10n;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::schedules::{self, Reminder, ScheduleRow};
-use adjutant_store::{Batch, StoreError, inbox, people, taints};
+use adjutant_store::{Batch, Result, StoreError, inbox, people, taints};
 use adjutant_turn::wording;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::when::When;
@@ -45,11 +45,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Does what is due on a channel, or in one chat of it. Returns the conversations that got something new.
-    pub async fn run_due(
-        &self,
-        channel: &str,
-        chat: Option<&str>,
-    ) -> Result<Vec<ConversationId>, StoreError> {
+    pub async fn run_due(&self, channel: &str, chat: Option<&str>) -> Result<Vec<ConversationId>> {
         let store = &self.conversations.store;
         let chat = chat.unwrap_or_default();
         let mut woken = Vec::new();
@@ -68,7 +64,7 @@ impl Scheduler {
     }
 
     /// Updates a schedule and runs it if it's due. Returns whether something changed.
-    async fn step(&self, row: &ScheduleRow, channel: &str) -> Result<bool, StoreError> {
+    async fn step(&self, row: &ScheduleRow, channel: &str) -> Result<bool> {
         let store = &self.conversations.store;
         let (now, instance) = (store.now(), self.conversations.instance.owner());
         let mut new = row.clone();
@@ -103,7 +99,7 @@ impl Scheduler {
         new: &mut ScheduleRow,
         channel: &str,
         batch: &mut Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let now = self.conversations.store.now();
         let rule = row.zone.parse().ok().and_then(|zone| CronRule::parse(&row.rule, zone).ok());
         match rule.and_then(|rule| rule.after(now)) {
@@ -129,7 +125,7 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(crate) async fn may_speak(&self, person: &PersonId, channel: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn may_speak(&self, person: &PersonId, channel: &str) -> Result<bool> {
         let store = &self.conversations.store;
         for account in people::accounts(store, person).await? {
             if let Some((at, user)) = account.split_once(':')
@@ -143,7 +139,7 @@ impl Scheduler {
     }
 
     /// Sends a reminder. Returns whether it was sent just now.
-    async fn remind(&self, reminder: &Reminder, channel: &str) -> Result<bool, StoreError> {
+    async fn remind(&self, reminder: &Reminder, channel: &str) -> Result<bool> {
         let store = &self.conversations.store;
         let zone = reminder.timezone.as_ref().and_then(|zone| zone.parse().ok());
         let zone = zone.unwrap_or(self.conversations.zone);
@@ -161,7 +157,7 @@ impl Scheduler {
 }
 
 /// That nothing is new where another process did it at the same moment.
-pub(crate) fn unless_stale(is_new: Result<bool, StoreError>) -> Result<bool, StoreError> {
+pub(crate) fn unless_stale(is_new: Result<bool>) -> Result<bool> {
     match is_new {
         Err(StoreError::Stale(_)) => Ok(false),
         other => other,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
 use adjutant_store::outbox::OutboxRow;
-use adjutant_store::{Stale, StoreError};
+use adjutant_store::{Result, Stale, StoreError};
 use adjutant_turn::journal::{ClaimedMessage, PlaceLock, fail_point};
 use adjutant_types::ConversationId;
 use futures::FutureExt;
@@ -92,7 +92,7 @@ impl Deliverer {
         conversation: &ConversationId,
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         if let Some(turn) = &row.turn_id {
             // It has no message, but may be about to show one.
             self.progress.end(turn).await;

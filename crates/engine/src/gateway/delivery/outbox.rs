@@ -20,7 +20,7 @@ use adjutant_chat::{Address, Backoff, ChatPort, Inbound, Outbound, Reconciliatio
 use adjutant_store::Stale;
 use adjutant_store::leases::Heartbeat;
 use adjutant_store::outbox::{self, OutboxRow};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store, StoreError};
 use adjutant_turn::journal::{InFlight, fail_point};
 use adjutant_types::metrics;
 use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState};
@@ -95,7 +95,7 @@ impl Deliverer {
     }
 
     /// Waits until the messages left by earlier processes are delivered.
-    pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
+    pub async fn wait_for_left_over(&self, channel: &str) -> Result<()> {
         let start = self.store.now();
         while outbox::count_undelivered(&self.store, channel, &self.instance, start).await? > 0 {
             if self.workers.are_idle() {
@@ -137,7 +137,7 @@ impl Deliverer {
         }
     }
 
-    async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
+    async fn step(&self, conversation: &ConversationId) -> Result<Step> {
         // What is in flight goes first. Asked again once the rows are read: one that was claimed in between looks there
         // as if its sending had been interrupted.
         if self.in_flight.register_waiter(conversation) {
@@ -189,7 +189,7 @@ impl Deliverer {
         conversation: &ConversationId,
         mut row: OutboxRow,
         port: &Arc<dyn ChatPort>,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         let address = row.address();
         let mut is_draft = false;
         if let Some(turn) = &row.turn_id
@@ -255,7 +255,7 @@ impl Deliverer {
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
         receipt: &str,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         let outbound = form::outbound(row, port);
         let is_last = outbound.part + 1 >= port.parts(&outbound);
         let other = match is_last {
@@ -299,7 +299,7 @@ impl Deliverer {
     }
 
     /// Removes the progress messages that an earlier process left beside their answers; best effort.
-    pub async fn clear_left_progress(&self, channel: &str) -> Result<(), StoreError> {
+    pub async fn clear_left_progress(&self, channel: &str) -> Result<()> {
         let Some(port) = self.ports.get(channel).filter(|port| port.limits().edits) else { return Ok(()) };
         for left in outbox::left_progress(&self.store, channel).await? {
             let address = Address { channel: channel.to_owned(), place: left.place };
@@ -332,7 +332,7 @@ impl Deliverer {
         state: OutboxState,
         after: Option<Duration>,
         error: &str,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         if let Some(after) = after {
             self.gate.pause(&row.address(), after).await;
         }

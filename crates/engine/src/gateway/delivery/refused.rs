@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Delivery};
 use adjutant_l10n as l10n;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording::delivery as words;
@@ -35,7 +35,7 @@ impl Deliverer {
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
         delivery: Delivery,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         match delivery {
             Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
             Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
@@ -74,7 +74,7 @@ impl Deliverer {
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
         reason: &str,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         fail_point("outbox-refused");
         if let Some(form) = form::plainer(row, port) {
             tracing::warn!(outbox = %row.id, channel = row.channel, reason, %form, "a reply is refused; it is sent plainer");
@@ -93,7 +93,7 @@ impl Deliverer {
         conversation: &ConversationId,
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Step> {
         let outbound = form::outbound(row, port);
         match outbound.file.filter(|_| row.only_file) {
             _ if form::is_voice_part(row, port) => outbox::leave_unspoken(&self.store, row).await?,
@@ -112,7 +112,7 @@ impl Deliverer {
         row: &OutboxRow,
         reason: &str,
         notice: Option<String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let notice = notice.filter(|_| row.form != MessageForm::Notice);
         outbox::give_up(&self.store, row, conversation, &self.instance, reason, notice).await?;
         tracing::error!(outbox = %row.id, channel = row.channel, reason, "a reply is given up");

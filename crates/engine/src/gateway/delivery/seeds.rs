@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::leases;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_types::ConversationId;
@@ -18,7 +18,7 @@ impl Deliverer {
         port: &Arc<dyn ChatPort>,
         conversation: &ConversationId,
         row: &OutboxRow,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
         let mut seeded = Vec::new();
         let channel = leases::channel(&row.channel);

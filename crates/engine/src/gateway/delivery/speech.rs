@@ -13,7 +13,7 @@ use adjutant_models::voice::{Speaker, aloud};
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
-use adjutant_store::{Batch, StoreError, people};
+use adjutant_store::{Batch, Result, people};
 use adjutant_turn::journal::{BudgetLedger, fail_point};
 use adjutant_types::{ConversationId, TurnId};
 use chrono_tz::Tz;
@@ -34,7 +34,7 @@ impl Deliverer {
         &self,
         conversation: &ConversationId,
         row: &OutboxRow,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let text = aloud(&row.text);
         let (Some(renderer), Some(text)) = (&self.renderer, text) else {
             return outbox::leave_unspoken(&self.store, row).await;

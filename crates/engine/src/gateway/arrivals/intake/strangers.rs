@@ -4,7 +4,7 @@ use adjutant_chat::IncomingMessage;
 use adjutant_l10n as l10n;
 use adjutant_store::access::{self, Pairing, new_code};
 use adjutant_store::inbox::{self, NewRow};
-use adjutant_store::{Batch, StoreError, outbox};
+use adjutant_store::{Batch, Result, outbox};
 use adjutant_turn::journal::TurnEvent;
 use adjutant_types::clock::utc;
 use adjutant_types::{InboxKind, Taint};
@@ -25,7 +25,7 @@ impl Intake {
         message: &IncomingMessage,
         text: &str,
         Attached { voice, files, mentions }: Attached,
-    ) -> Result<Option<Journalled>, StoreError> {
+    ) -> Result<Option<Journalled>> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
         // Invitations don't count: they are an owner's.
@@ -84,7 +84,7 @@ impl Intake {
     }
 
     /// Tells the owners once a day that there are too many strangers to answer.
-    async fn tell_of_flood(&self) -> Result<(), StoreError> {
+    async fn tell_of_flood(&self) -> Result<()> {
         let Conversations { store, instance, settings, events, .. } = &*self.conversations;
         let now = store.now();
         let mut batch = Batch::new();

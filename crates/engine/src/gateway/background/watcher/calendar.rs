@@ -6,7 +6,7 @@ use adjutant_skills::Failure;
 use adjutant_skills::accounts::ConnectedAccount;
 use adjutant_skills::builtin::{CalendarAccount, ComingEvent, coming_to};
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{StoreError, executions, people};
+use adjutant_store::{Result, executions, people};
 use adjutant_types::text::one_line;
 use adjutant_types::{ItemNoun, Mark, PersonId, WatchItem, WatchTrigger};
 use chrono_tz::Tz;
@@ -34,7 +34,7 @@ pub(super) struct Agenda {
 }
 
 impl Watcher {
-    pub(super) async fn look_at_own_calendar(&self, at: At<'_>) -> Result<(), StoreError> {
+    pub(super) async fn look_at_own_calendar(&self, at: At<'_>) -> Result<()> {
         let (now, person) = (self.store().now(), PersonId::from(at.0.place.as_str()));
         let watches = watches::active_on(self.store(), at.0).await?;
         let events = coming_to(self.store(), &person, period(now), self.zone(&person).await?).await?;
@@ -61,7 +61,7 @@ impl Watcher {
         Ok(self.take_events(at, &agenda.events, watches, &own_addresses(account)).await?)
     }
 
-    async fn zone(&self, person: &PersonId) -> Result<Tz, StoreError> {
+    async fn zone(&self, person: &PersonId) -> Result<Tz> {
         Ok(self.conversations.zone_of(&people::person_by_id(self.store(), person).await?))
     }
 
@@ -71,7 +71,7 @@ impl Watcher {
         events: &[ComingEvent],
         watches: &[WatchRow],
         own: &OwnAddresses,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let (store, now) = (self.store(), self.store().now());
         let (row, none) = (watches::source(store, at.0).await?, Seen::new());
         let before = match &row.mark {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use adjutant_skills::accounts::is_at_home;
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, Result};
 use adjutant_types::{ItemNoun, Mark};
 
 use super::{At, Finding, Watcher, item};
@@ -24,7 +24,7 @@ const MOST: usize = 10_000;
 type Files = BTreeMap<String, (i64, (i64, u64))>;
 
 impl Watcher {
-    pub(super) async fn look_at_folder(&self, at: At<'_>) -> Result<(), StoreError> {
+    pub(super) async fn look_at_folder(&self, at: At<'_>) -> Result<()> {
         let (store, now, path) = (self.store(), self.store().now(), &at.0.place);
         let settings = self.conversations.settings.current();
         let mut watches = Vec::new();

@@ -4,7 +4,7 @@ use adjutant_chat::{IncomingMessage, WebhookRequest, WebhookResponse};
 use adjutant_mail::Address;
 use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{Batch, StoreError, inbox, people, tasks};
+use adjutant_store::{Batch, Result, inbox, people, tasks};
 use adjutant_types::{AccountId, ItemNoun, Mark, PersonId, TaskId, WatchId, WatchSource, WatchTrigger};
 
 use super::{At, Finding, MINUTE_MS, Watcher, add, item};
@@ -15,7 +15,7 @@ use crate::watching::matching::{OwnAddresses, suits};
 const NAMES: [&str; 3] = ["x-github-delivery", "webhook-id", "idempotency-key"];
 
 impl Watcher {
-    pub(super) async fn look_at_tasks(&self, at: At<'_>) -> Result<(), StoreError> {
+    pub(super) async fn look_at_tasks(&self, at: At<'_>) -> Result<()> {
         let (store, now) = (self.store(), self.store().now());
         let watches = watches::active_on(store, at.0).await?;
         let row = watches::source(store, at.0).await?;
@@ -62,7 +62,7 @@ impl Watcher {
         id: &WatchId,
         secret: &str,
         request: &WebhookRequest,
-    ) -> Result<(u16, &'static str), StoreError> {
+    ) -> Result<(u16, &'static str)> {
         // Digests may be compared as they are: nobody can choose how theirs begins.
         let is_its = |watch: &WatchRow| watch.secret.as_ref() == Some(&digest(secret));
         let found = watches::by_id(self.store(), id).await?.filter(is_its);
@@ -85,10 +85,7 @@ impl Watcher {
 }
 
 /// Stores what others write in a room where a watch's person has written, too.
-pub(crate) async fn watch_room(
-    conversations: &Conversations,
-    message: &IncomingMessage,
-) -> Result<(), StoreError> {
+pub(crate) async fn watch_room(conversations: &Conversations, message: &IncomingMessage) -> Result<()> {
     let (store, address) = (&conversations.store, &message.address);
     if message.direct {
         return Ok(());

@@ -25,7 +25,7 @@ use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::leases::{self, Lease};
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::watches::{self, SourceRow, WatchRow};
-use adjutant_store::{Batch, Store, StoreError, connected};
+use adjutant_store::{Batch, Result, Store, StoreError, connected};
 use adjutant_turn::journal::fail_point;
 use adjutant_types::clock::utc;
 use adjutant_types::text::one_line;
@@ -98,7 +98,7 @@ impl Watcher {
     }
 
     /// Begins to read what is watched, ends what isn't any more, and looks at what is in our own store.
-    pub async fn look(self: &Arc<Self>) -> Result<(), StoreError> {
+    pub async fn look(self: &Arc<Self>) -> Result<()> {
         let (mut reading, now) = (self.reading.lock().await, self.store().now());
         let (tasks, looked_at) = &mut *reading;
         let is_soon = (0..MINUTE_MS).contains(&(now - *looked_at));
@@ -193,7 +193,7 @@ impl Watcher {
         source: &WatchSource,
         failure: &Failure,
         (failures, since): (u32, i64),
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let (store, now) = (self.store(), self.store().now());
         // Of a password nobody but its server says that it is good no more.
         let is_refused = matches!(failure, Failure::Skill(error) if error.kind == ErrorKind::Auth);
@@ -216,7 +216,7 @@ impl Watcher {
     }
 
     /// Tells something about a watch, unless that was done before.
-    async fn say(&self, mut batch: Batch, watch: &WatchRow, text: String) -> Result<(), StoreError> {
+    async fn say(&self, mut batch: Batch, watch: &WatchRow, text: String) -> Result<()> {
         let message = Message::from(text);
         outbox::say(self.store(), &mut batch, &watch.conversation_id, &outbox::anybody(), &message);
         self.store().try_write(batch).await.map(drop)
@@ -224,10 +224,7 @@ impl Watcher {
 
     /// The active watches on a source of an account whose people have that account, and the account; none if there are none, or
     /// nobody can log in now. The watches on an account that is gone end.
-    async fn watched(
-        &self,
-        source: &WatchSource,
-    ) -> Result<Option<(ConnectedAccount, Vec<WatchRow>)>, StoreError> {
+    async fn watched(&self, source: &WatchSource) -> Result<Option<(ConnectedAccount, Vec<WatchRow>)>> {
         let row = connected::by_id(self.store(), &source.account).await?;
         let is_gone = row.is_none() && !source.account.starts_with("config:");
         if row.is_some_and(|row| row.state != AccountState::Ready) {
@@ -260,7 +257,7 @@ impl Watcher {
         lease: &Lease,
         (row, mark): (&SourceRow, &Mark),
         found: &[Finding<'_>],
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         if found.is_empty() && row.mark.as_ref() == Some(mark) {
             return Ok(());
         }
@@ -277,7 +274,7 @@ impl Watcher {
     }
 }
 
-async fn add(store: &Store, batch: &mut Batch, found: &[Finding<'_>]) -> Result<(), StoreError> {
+async fn add(store: &Store, batch: &mut Batch, found: &[Finding<'_>]) -> Result<()> {
     let mut open: BTreeMap<&WatchId, i64> = BTreeMap::new();
     for Finding { watch, key, thing } in found {
         let before = match open.get(&watch.id) {
