@@ -51,7 +51,7 @@ use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Idempotency, Preview, Services};
 use super::call::{Call, CallEnd, CallReport, Outcome, new_row, report};
 use super::handlers::mcp::{Asked, WorkResult};
-use super::{ErrorKind, Failure, Handler, Registry, Skill, SkillError};
+use super::{ErrorKind, Failure, Handler, Registry, Result, Skill, SkillError};
 
 /// How often a call on our own store is worked out anew when somebody else changes the same thing.
 const CONFLICTS: u32 = 3;
@@ -170,7 +170,7 @@ impl<'a> ActiveCall<'a> {
 }
 
 impl ActiveCall<'_> {
-    async fn make(&mut self) -> Result<CallEnd, Failure> {
+    async fn make(&mut self) -> Result<CallEnd> {
         self.load_accounts().await?;
         let skill = self.granted()?;
         if !self.is_journalled {
@@ -193,7 +193,7 @@ impl ActiveCall<'_> {
         }
     }
 
-    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd> {
         if self.waits_for_news(skill) {
             return Err(SkillError::new(ErrorKind::Overtaken, WROTE_AGAIN).into());
         }
@@ -208,7 +208,7 @@ impl ActiveCall<'_> {
     }
 
     /// Runs a call, or asks about it, or refuses it.
-    async fn decide(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+    async fn decide(&mut self, skill: &Skill) -> Result<CallEnd> {
         self.check_access(skill).await?;
         if !self.is_journalled {
             self.choose_account(skill).await?;
@@ -274,18 +274,14 @@ impl ActiveCall<'_> {
     }
 
     /// What a call would do, where that is more than its arguments say.
-    async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
+    async fn preview(&self, skill: &Skill) -> Result<Preview> {
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
         let context = self.context(self.effect(skill), false);
         self.in_time(skill, builtin.preview(&context)).await
     }
 
     /// What is done before a call's work begins, within the time of the call.
-    async fn in_time<T>(
-        &self,
-        skill: &Skill,
-        work: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
+    async fn in_time<T>(&self, skill: &Skill, work: impl Future<Output = Result<T>>) -> Result<T> {
         let timeout = self.timeout(skill);
         let done = tokio::time::timeout(timeout, work).await;
         let done = done.unwrap_or_else(|_| Err(timed_out(&skill.name, timeout).into()));
@@ -297,13 +293,13 @@ impl ActiveCall<'_> {
     }
 
     /// Runs a call unless its breaker is open.
-    async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+    async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd> {
         let breaker = self.executor.breakers.check(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         self.run(skill, approved).await
     }
 
-    async fn run(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+    async fn run(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd> {
         let (ctx, breakers) = (self.ctx, &self.executor.breakers);
         self.row.started_at.get_or_insert_with(|| ctx.store.now());
         let effect = self.effect(skill);
@@ -334,7 +330,7 @@ impl ActiveCall<'_> {
         Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
-    async fn journal_start(&mut self) -> Result<(), Failure> {
+    async fn journal_start(&mut self) -> Result<()> {
         let (ctx, now) = (self.ctx, self.ctx.store.now());
         let mut batch = ctx.batch();
         self.spend_rule(&mut batch);
@@ -373,7 +369,7 @@ impl ActiveCall<'_> {
         skill: &Skill,
         builtin: &dyn BuiltinSkill,
         approved: &Approved,
-    ) -> Result<CallEnd, Failure> {
+    ) -> Result<CallEnd> {
         for _ in 0..CONFLICTS {
             let mut writes = Batch::new();
             self.spend_rule(&mut writes);

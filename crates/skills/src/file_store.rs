@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::builtin::CallContext;
-use super::{Failure, Output, SkillError};
+use super::{Output, Result, SkillError};
 
 /// The biggest file that is fetched, in bytes.
 pub(super) const MAX_BYTES: usize = (MAX_MEGABYTES as usize) << 20;
@@ -83,7 +83,7 @@ pub(super) async fn store(
 }
 
 /// A file that the person may use here.
-pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow, Failure> {
+pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow> {
     let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
     let found = files::by_id(&call.ctx.store, id, person, here).await?;
     let missing = || SkillError::not_found(ours!(files_read::no_such_file, FromCall(id)));
@@ -91,7 +91,7 @@ pub(super) async fn find(call: &CallContext<'_>, id: &FileId) -> Result<FileRow,
 }
 
 /// The same with what it contains.
-pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>), Failure> {
+pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRow, Vec<u8>)> {
     let file = find(call, id).await?;
     let broken = |error: io::Error| SkillError::tool(ours!(files_read::not_read, Own(error)));
     let bytes = tokio::fs::read(path(call, &file).await?).await.map_err(broken)?;
@@ -99,7 +99,7 @@ pub(super) async fn bytes(call: &CallContext<'_>, id: &FileId) -> Result<(FileRo
 }
 
 /// Where a file is on this machine.
-async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf, Failure> {
+async fn path(call: &CallContext<'_>, file: &FileRow) -> Result<PathBuf> {
     call.services.files.find(&call.ctx.store, &file.id).await.map_err(|error| match error {
         FolderError::Store(error) => error.into(),
         FolderError::Disk(error) => SkillError::tool(ours!(files_read::not_read, Own(error))).into(),
@@ -113,7 +113,7 @@ pub(super) async fn take_out(
     whole: &FileRow,
     number: usize,
     writes: &mut Batch,
-) -> Result<FileRow, Failure> {
+) -> Result<FileRow> {
     if !matches!(whole.kind, FileKind::Archive | FileKind::Mail) {
         return Err(SkillError::params(ours!(files_read::nothing_inside, FromOutside(&whole.name))).into());
     }

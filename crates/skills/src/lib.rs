@@ -158,6 +158,8 @@ impl<E: Into<SkillError>> From<E> for Failure {
     }
 }
 
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// One line for people.

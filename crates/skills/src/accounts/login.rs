@@ -35,7 +35,7 @@ use super::provider::{application, provider_name, refused, section};
 use super::{SecretStore, SecretsError};
 use crate::handlers::HttpClient;
 use crate::oauth::{Brought, CodeRequest, DEVICE_GRANT, EndpointResponse, Next, Reply, ask, next, random};
-use crate::{ErrorKind, Failure, SkillError};
+use crate::{ErrorKind, Failure, Result, SkillError};
 
 /// How long a person has, in milliseconds.
 const LIFETIME_MS: i64 = 5 * 60 * 1000;
@@ -238,7 +238,7 @@ impl Logins {
         conversation: &ConversationId,
         provider: &str,
         account: Option<&AccountId>,
-    ) -> Result<Begun, Failure> {
+    ) -> Result<Begun> {
         let offered: Option<ProviderKind> = provider.parse().ok().filter(|kind| self.offer().contains(kind));
         let Some(kind) = offered else { return Err(refused(connect::not_offered(provider)).into()) };
         // Letters and digits alone, so that no chat takes a part of the link for markup.

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, under};
 use crate::accounts::PersonAccounts;
-use crate::{Approved, ErrorKind, Failure, Handler, Output, Registry, SkillError};
+use crate::{Approved, ErrorKind, Handler, Output, Registry, Result, SkillError};
 
 domain! {
     "assistant", "../../../../skills/assistant.toml", AssistantSkill {
@@ -59,7 +59,7 @@ impl BuiltinSkill for AssistantSkill {
     }
 
     /// After text from outside, the person must mean what would be undone, and have named the place, or is asked.
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::Undo => vec![Target::Named(undo::told(call).await?.unwrap_or_default())],
             Self::Clock => {
@@ -70,7 +70,7 @@ impl BuiltinSkill for AssistantSkill {
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let text = match self {
             Self::Clock => Some(l10n::assistant::set_clock(timezone(call)?.name())),
             Self::Undo => undo::told(call).await?.map(l10n::undo::take_back),
@@ -91,7 +91,7 @@ impl BuiltinSkill for AssistantSkill {
         }
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Undo => undo::last(call, writes).await,
             Self::History => history(call).await,
@@ -115,7 +115,7 @@ fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
     Ok((local_to_utc(start, call.zone()).timestamp_millis(), end))
 }
 
-async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn history(call: &CallContext<'_>) -> Result<Output> {
     let limit = i64::try_from(call.limit()).unwrap_or(20);
     let (store, here) = (call.store(), &call.ctx.turn);
     // Where others read along, only what happened there is told.
@@ -207,7 +207,7 @@ pub(crate) struct Withdrawal {
 
 impl Withdrawal {
     /// Of a question that a turn of this turn's person asked them here.
-    pub(crate) async fn of(ctx: &TurnContext, id: &QuestionId) -> Result<Self, Failure> {
+    pub(crate) async fn of(ctx: &TurnContext, id: &QuestionId) -> Result<Self> {
         let store = &ctx.store;
         if !ctx.is_typed() {
             return Err(SkillError::new(ErrorKind::Permission, ours!(l10n::assistant::not_typed)).into());
@@ -274,7 +274,7 @@ pub async fn still_open(ctx: &TurnContext, registry: &Registry) -> Result<Vec<Qu
     Ok(open)
 }
 
-async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let id = QuestionId::from(call.text("question").unwrap_or_default());
     let withdrawal = Withdrawal::of(call.ctx, &id).await?;
     withdrawal.write(call.ctx, writes);
@@ -288,7 +288,7 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
 }
 
 /// Has a plan that waits for a yes made anew, as the person's own message says it: no words of a model count.
-async fn change_plan(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn change_plan(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let id = QuestionId::from(call.text("question").unwrap_or_default());
     let Withdrawal { question, turn, .. } = Withdrawal::of(call.ctx, &id).await?;
     if !matches!(question.kind, QuestionKind::Plan { .. }) {
@@ -313,7 +313,7 @@ fn timezone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
 }
 
 /// Sets the person's time zone. A turn has the one that it began with.
-async fn set_clock(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn set_clock(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let zone = timezone(call)?;
     let person = people::person_by_id(call.store(), &call.ctx.turn.person.id).await?;
     people::set_timezone(writes, &person.id, Some(zone.name()));
@@ -329,7 +329,7 @@ fn clip(text: &str) -> String {
     shortened(line, CLIP)
 }
 
-async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn spent(call: &CallContext<'_>) -> Result<Output> {
     let (from, to) = period(call)?;
     let all = usage::by_person(call.store(), from, to).await?;
     let Some(own) = all.into_iter().find(|row| row.id == *call.ctx.turn.person.id) else {

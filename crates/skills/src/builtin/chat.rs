@@ -19,7 +19,7 @@ use super::{
     BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, under,
 };
 use crate::risk::fenced;
-use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use crate::{Approved, ErrorKind, Output, Result, Risk, SkillError};
 
 domain! {
     "chat", "../../../../skills/chat.toml", ChatSkill {
@@ -57,14 +57,14 @@ impl BuiltinSkill for ChatSkill {
         matches!(self, Self::Post).then_some(ActionKind::PostSend)
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::Post => vec![Target::Typed(call.text("place").unwrap_or_default().to_owned())],
             _ => Vec::new(),
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let Self::Post = self else { return Ok(Preview::default()) };
         let chat = JoinedChat::open(call).await?;
         let text = fenced(call.text("text").unwrap_or_default());
@@ -73,12 +73,7 @@ impl BuiltinSkill for ChatSkill {
         Ok(Preview { risk: Risk::High, text, ..Preview::default() })
     }
 
-    async fn run(
-        &self,
-        call: &CallContext<'_>,
-        approved: &Approved,
-        writes: &mut Batch,
-    ) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::ReadChannel => read(call, None).await,
             Self::ReadThread => read(call, call.text("thread")).await,
@@ -92,10 +87,7 @@ impl BuiltinSkill for ChatSkill {
 
 /// The channel that is meant, and the rest of the name: `slack:#general` names it, else it is the one that the call
 /// was made on, or the only one.
-fn channel_of<'a>(
-    call: &CallContext<'a>,
-    name: &'a str,
-) -> Result<(&'a str, &'a dyn Rooms, &'a str), Failure> {
+fn channel_of<'a>(call: &CallContext<'a>, name: &'a str) -> Result<(&'a str, &'a dyn Rooms, &'a str)> {
     let rooms = &call.services.rooms;
     let prefixed = name.split_once(':').filter(|(channel, _)| rooms.contains_key(*channel));
     let (wanted, name) = prefixed.unwrap_or((&call.ctx.turn.conversation.channel, name));
@@ -114,7 +106,7 @@ fn channel_of<'a>(
     Err(SkillError::not_found(message).into())
 }
 
-async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<SenderId>, Failure> {
+async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<SenderId>> {
     let all = people::accounts(call.store(), &call.ctx.turn.person.id).await?;
     let own = all.iter().filter_map(|account| account.strip_prefix(channel)?.strip_prefix(':'));
     let own: Vec<SenderId> = own.map(|user| SenderId(user.to_owned())).collect();
@@ -125,7 +117,7 @@ async fn accounts_on(call: &CallContext<'_>, channel: &str) -> Result<Vec<Sender
     Ok(own)
 }
 
-async fn is_member(rooms: &dyn Rooms, chat: &str, accounts: &[SenderId]) -> Result<bool, Failure> {
+async fn is_member(rooms: &dyn Rooms, chat: &str, accounts: &[SenderId]) -> Result<bool> {
     for account in accounts {
         if rooms.is_member(chat, account).await? {
             return Ok(true);
@@ -143,7 +135,7 @@ struct JoinedChat<'a> {
 
 impl<'a> JoinedChat<'a> {
     /// The chat that a call names, if the person is in it.
-    async fn open(call: &CallContext<'a>) -> Result<Self, Failure> {
+    async fn open(call: &CallContext<'a>) -> Result<Self> {
         let (channel, rooms, name) = channel_of(call, call.text("place").unwrap_or("here"))?;
         let accounts = accounts_on(call, channel).await?;
         let here = &call.ctx.turn.conversation;
@@ -173,7 +165,7 @@ impl<'a> JoinedChat<'a> {
     }
 
     /// The chats of the channel we are on in which we were spoken to and the person is, and whether these are all.
-    async fn of_person(call: &CallContext<'a>) -> Result<(Vec<Self>, bool), Failure> {
+    async fn of_person(call: &CallContext<'a>) -> Result<(Vec<Self>, bool)> {
         let (channel, rooms, _) = channel_of(call, "")?;
         let accounts = accounts_on(call, channel).await?;
         let places = self::rooms::places(call.store(), channel, MAX_CHATS).await?;
@@ -190,7 +182,7 @@ impl<'a> JoinedChat<'a> {
     }
 
     /// The name of the chat; the platform is asked where we only have its id.
-    async fn name(&self) -> Result<String, Failure> {
+    async fn name(&self) -> Result<String> {
         let Room { place: chat, name } = &self.room;
         if name != chat {
             return Ok(name.clone());
@@ -200,12 +192,7 @@ impl<'a> JoinedChat<'a> {
     }
 
     /// The newest messages of the chat or of a thread in it, from the platform or else from our journal.
-    async fn messages(
-        &self,
-        call: &CallContext<'_>,
-        thread: Option<&str>,
-        limit: usize,
-    ) -> Result<Messages, Failure> {
+    async fn messages(&self, call: &CallContext<'_>, thread: Option<&str>, limit: usize) -> Result<Messages> {
         let since = event::moment(call, "since")?;
         let since = since.map(|when| when.instant(call.zone()).timestamp_millis());
         if let Some(lines) = self.rooms.read(&self.room.place, thread, since, limit).await? {
@@ -269,7 +256,7 @@ fn spoken(at: i64, zone: Tz) -> String {
     utc(at).with_timezone(&zone).format("%a %-d %b, %H:%M").to_string()
 }
 
-async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Failure> {
+async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output> {
     let chat = JoinedChat::open(call).await?;
     let found = chat.messages(call, thread, call.limit()).await?;
     let name = &chat.room.name;
@@ -283,7 +270,7 @@ async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Fa
 }
 
 /// The messages of a chat, for a model to summarise, and the counts.
-async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn summarise(call: &CallContext<'_>) -> Result<Output> {
     let chat = JoinedChat::open(call).await?;
     let (name, zone) = (&chat.room.name, call.zone());
     let limit = call.arguments.get("limit").and_then(Value::as_u64).unwrap_or(100);
@@ -306,7 +293,7 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(found.output(head, zone))
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn search(call: &CallContext<'_>) -> Result<Output> {
     let query = call.text("query").unwrap_or_default();
     let (chats, mut is_all) = match call.text("place") {
         Some(_) => (vec![JoinedChat::open(call).await?], true),
@@ -343,7 +330,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(found.output(under(head, note), call.zone()))
 }
 
-async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn user_info(call: &CallContext<'_>) -> Result<Output> {
     let (channel, rooms, name) = channel_of(call, call.text("user").unwrap_or_default())?;
     accounts_on(call, channel).await?;
     let here = &call.ctx.turn.conversation;
@@ -369,7 +356,7 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::new(lines.join("\n"), data))
 }
 
-async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
     let JoinedChat { channel, room, .. } = JoinedChat::open(call).await?;
     let store = call.store();
     let conversation = match people::find_conversation(store, channel, &room.place).await? {

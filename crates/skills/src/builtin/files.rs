@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, under};
-use crate::{Approved, Failure, Output, SkillError, file_store};
+use crate::{Approved, Output, Result, SkillError, file_store};
 
 domain! {
     "files", "../../../../skills/files.toml", FileSkill {
@@ -33,7 +33,7 @@ impl BuiltinSkill for FileSkill {
         None
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::List => list(call).await,
             Self::Read => read(call, writes).await,
@@ -44,7 +44,7 @@ impl BuiltinSkill for FileSkill {
 /// Stands for the id of the file that was sent last.
 const LAST: &str = "last";
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let (person, here) = (&call.ctx.turn.person.id, &call.ctx.turn.conversation.id);
     let one_more = i64::try_from(call.limit() + 1).unwrap_or(i64::MAX);
     let mut found = files::newest(call.store(), person, here, one_more).await?;
@@ -62,7 +62,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::outside_if(untrusted, summary, json!({"items": items, "count": items.len()})))
 }
 
-async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let number = |name: &str| call.arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
     let file = match call.text("id").unwrap_or_default() {
         LAST => {

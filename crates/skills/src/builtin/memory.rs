@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, under};
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, Output, Result, SkillError};
 use forgetting::{forget, mentioned, nothing_to_forget, to_forget};
 
 /// The longest text that is remembered, in characters: a page.
@@ -62,7 +62,7 @@ impl BuiltinSkill for MemorySkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::Search | Self::List => Vec::new(),
             Self::Save => {
@@ -82,7 +82,7 @@ impl BuiltinSkill for MemorySkill {
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let Self::Forget = self else { return Ok(Preview::default()) };
         let memories = to_forget(call).await?;
         let messages = mentioned(call, &memories).await?;
@@ -99,7 +99,7 @@ impl BuiltinSkill for MemorySkill {
         Ok(Preview { text: Some(l10n::memory::forget(shown.join(", "))), ..Preview::default() })
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Save => save(call, writes).await,
             Self::Search => search(call).await,
@@ -109,7 +109,7 @@ impl BuiltinSkill for MemorySkill {
     }
 }
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let (person, here) = (&call.ctx.turn.person.id, &*call.ctx.turn.conversation);
     let (kind, limit) = (call.text("kind").unwrap_or_default(), call.limit());
     let one_more = i64::try_from(limit + 1).unwrap_or(i64::MAX);
@@ -140,7 +140,7 @@ fn item(memory: &MemoryRow, quotes: &Quotes, zone: Tz) -> Value {
 type Quotes = HashMap<MemoryId, String>;
 
 /// The words that these memories were taken from, for who asks why something is known.
-async fn quotes(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<Quotes, Failure> {
+async fn quotes(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<Quotes> {
     let ids: Vec<MemoryId> = memories.iter().map(|memory| memory.id.clone()).collect();
     let quotes = search::quotes(call.store(), &ids).await?.into_iter();
     Ok(quotes.map(|(id, quote)| (id, one_line(&quote, SHOWN))).collect())
@@ -162,7 +162,7 @@ fn output(zone: Tz, memories: &[MemoryRow], quotes: &Quotes, summary: String) ->
     Output::ours(summary, json!({"items": items, "count": items.len()}))
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn search(call: &CallContext<'_>) -> Result<Output> {
     let query = call.text("query").unwrap_or_default();
     let kind = call.text("kind").unwrap_or_default();
     let search_in = match call.text("in") {
@@ -267,7 +267,7 @@ fn found_item(found: &Found, quotes: &Quotes, around: &Around, zone: Tz) -> Valu
 }
 
 /// The memory that a new one replaces. A second one of the same topic is refused: the person says which one holds.
-async fn former(call: &CallContext<'_>, new: &MemoryRow) -> Result<Option<MemoryRow>, Failure> {
+async fn former(call: &CallContext<'_>, new: &MemoryRow) -> Result<Option<MemoryRow>> {
     let id = call.text("replaces_id");
     let told = told_topic(&new.text, &call.ctx.turn.person.name);
     if id == Some(NONE) || (id.is_none() && new.topic.is_empty() && told.is_none()) {
@@ -308,7 +308,7 @@ fn told_topic(text: &str, name: &str) -> Option<&'static str> {
     }
 }
 
-async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let Some(text) = call.text("text") else {
         return Err(SkillError::params(ours!(l10n::memory::no_text)).into());
     };

@@ -6,7 +6,7 @@ use futures::future::join_all;
 
 use super::CallContext;
 use crate::accounts::ConnectedAccount;
-use crate::{ErrorKind, Failure, SkillError};
+use crate::{ErrorKind, Failure, Result, SkillError};
 
 /// How many accounts are read at the same time.
 pub(super) const AT_ONCE: usize = 2;
@@ -22,9 +22,9 @@ pub(super) struct Merged<'a, T> {
 pub(super) async fn merged<'a, T, F>(
     accounts: &[&'a ConnectedAccount],
     read: impl Fn(&'a ConnectedAccount) -> F,
-) -> Result<Merged<'a, T>, Failure>
+) -> Result<Merged<'a, T>>
 where
-    F: Future<Output = Result<T, Failure>>,
+    F: Future<Output = Result<T>>,
 {
     let (mut found, mut notes, mut failed) = (Vec::new(), Vec::new(), None);
     for some in accounts.chunks(AT_ONCE) {

@@ -75,7 +75,7 @@ use adjutant_types::{
 
 use super::accounts::{CallAccounts, PersonAccounts};
 use super::risk::fenced;
-use super::{Approved, Failure, Output, Registry, Risk, SkillError};
+use super::{Approved, Output, Registry, Result, Risk, SkillError};
 
 /// A built-in skill.
 #[async_trait]
@@ -92,7 +92,7 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     fn effect(&self, accounts: &PersonAccounts) -> Idempotency;
 
     /// The account that a call changes something with; none: our own store, or it changes nothing.
-    async fn account(&self, _call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+    async fn account(&self, _call: &CallContext<'_>) -> Result<Option<AccountId>> {
         Ok(None)
     }
 
@@ -100,27 +100,27 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     fn action(&self) -> Option<ActionKind>;
 
     /// The targets of a call, for the check of [`adjutant_turn::trust`]. An effect that names nothing asks.
-    async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(Vec::new())
     }
 
     /// Whether a call only makes something as it was before what was done last here.
-    async fn puts_back(&self, _call: &CallContext<'_>) -> Result<bool, Failure> {
+    async fn puts_back(&self, _call: &CallContext<'_>) -> Result<bool> {
         Ok(false)
     }
 
     /// The narrowest rule that allows this call in advance; none if nothing does.
-    async fn allowance(&self, _call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+    async fn allowance(&self, _call: &CallContext<'_>) -> Result<Option<Allowance>> {
         Ok(None)
     }
 
     /// The effect that a call would have, where that is more than the arguments say.
-    async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview> {
         Ok(Preview::default())
     }
 
     /// The names behind the ids in the arguments, as one more line for the person who is asked.
-    async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
@@ -130,12 +130,7 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     }
 
     /// Makes the call. `writes` is committed together with the end of the call's row.
-    async fn run(
-        &self,
-        call: &CallContext<'_>,
-        approved: &Approved,
-        writes: &mut Batch,
-    ) -> Result<Output, Failure>;
+    async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output>;
 }
 
 /// A resource that a skill works with.

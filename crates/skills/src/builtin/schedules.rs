@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, has_all_words, joined, under};
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, Failure, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -52,7 +52,7 @@ impl BuiltinSkill for ScheduleSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::List => Vec::new(),
             Self::Create => {
@@ -70,7 +70,7 @@ impl BuiltinSkill for ScheduleSkill {
         })
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
         if call.text("id").is_none() {
             return Ok(None);
         }
@@ -81,7 +81,7 @@ impl BuiltinSkill for ScheduleSkill {
         }
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Create => create(call, writes).await,
             Self::List => list(call).await,
@@ -134,7 +134,7 @@ fn spoken(row: &ScheduleRow) -> String {
     }
 }
 
-async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let row = planned(call)?;
     if schedules::of_person(call.store(), &call.ctx.turn.person.id).await?.len() >= MAX {
         return Err(SkillError::params(ours!(l10n::schedules::too_many, MAX)).into());
@@ -147,7 +147,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 }
 
 /// What a schedule that runs often comes to in a day, as far as the last week's turns tell.
-async fn price(call: &CallContext<'_>, row: &ScheduleRow) -> Result<Option<String>, Failure> {
+async fn price(call: &CallContext<'_>, row: &ScheduleRow) -> Result<Option<String>> {
     let Some(rule) = rule_of(row) else { return Ok(None) };
     let runs = std::iter::successors(Some(row.next_at), |at| rule.after(*at));
     let runs = runs.take_while(|at| *at < row.next_at + DAY).count();
@@ -199,7 +199,7 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
     })
 }
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let person = &call.ctx.turn.person.id;
     let all = schedules::of_person(call.store(), person).await?;
     let runs = schedules::last_runs(call.store(), person).await?;
@@ -236,7 +236,7 @@ fn outcome(run: &LastRun) -> String {
 }
 
 /// The schedule that the `id` argument names: by its id, or by words of its text.
-async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
+async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow> {
     let id = call.lowercase("id");
     let all = schedules::of_person(call.store(), &call.ctx.turn.person.id).await?;
     if let Some(row) = all.iter().find(|row| *row.id == *id) {
@@ -263,7 +263,7 @@ pub fn switch(row: &ScheduleRow, state: ScheduleState, now: i64, writes: &mut Ba
     Some(new)
 }
 
-async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let row = by_id(call).await?;
     let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
     let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
@@ -279,7 +279,7 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
 }
 
-async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let row = by_id(call).await?;
     schedules::delete(writes, &row.id);
     let deleted = [Step::Schedule { before: Some(row.clone()), after: None }];

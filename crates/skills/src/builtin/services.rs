@@ -20,7 +20,7 @@ use crate::handlers::HttpClient;
 use crate::handlers::mcp::McpServers;
 use crate::instructions::Instructions;
 use crate::oauth::OAuth;
-use crate::{ErrorKind, Failure, SkillError};
+use crate::{ErrorKind, Result, SkillError};
 
 /// The accounts, and whatever else the built-in skills use.
 #[derive(Default)]
@@ -57,12 +57,12 @@ pub struct Services {
 
 impl Services {
     /// Refuses the notes to everybody but owners and people at the machine.
-    pub async fn check_notes(&self, ctx: &TurnContext) -> Result<(), Failure> {
+    pub async fn check_notes(&self, ctx: &TurnContext) -> Result<()> {
         if self.notes.is_some() { self.check_owner(ctx).await } else { Ok(()) }
     }
 
     /// Refuses skills that use an owner's own keys to everybody but owners and people at the machine.
-    pub async fn check_owner(&self, ctx: &TurnContext) -> Result<(), Failure> {
+    pub async fn check_owner(&self, ctx: &TurnContext) -> Result<()> {
         if accounts::is_owner(ctx).await? {
             return Ok(());
         }

@@ -30,7 +30,7 @@ use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Res
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
 use crate::executor::of_words;
-use crate::{Approved, Failure, Output, Risk, SkillError};
+use crate::{Approved, Output, Result, Risk, SkillError};
 
 domain! {
     "watch", "../../../../skills/watch.toml", WatchSkill {
@@ -67,7 +67,7 @@ impl BuiltinSkill for WatchSkill {
         Idempotency::OwnStore
     }
 
-    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>> {
         let account = if self.uses_accounts() { account(call)? } else { None };
         Ok(account.map(|account| account.id.clone()))
     }
@@ -82,7 +82,7 @@ impl BuiltinSkill for WatchSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::Create if call.taint.is_clean() => {
                 vec![Target::Text(call.text("words").unwrap_or_default().to_owned())]
@@ -103,18 +103,18 @@ impl BuiltinSkill for WatchSkill {
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let Self::Create = self else { return Ok(Preview::default()) };
         let row = planned(call).await?;
         let risk = if only_tells(&row) { Risk::Low } else { Risk::High };
         Ok(Preview { risk, text: Some(question(call, &row)), ..Preview::default() })
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
         Ok(if call.text("id").is_some() { by_id(call).await.ok().map(|row| described(&row)) } else { None })
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Create => create(call, writes).await,
             Self::List => list(call).await,
@@ -276,7 +276,7 @@ fn account<'a>(call: &CallContext<'a>) -> Result<Option<&'a ConnectedAccount>, S
     }
 }
 
-async fn planned(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
+async fn planned(call: &CallContext<'_>) -> Result<WatchRow> {
     let turn = &call.ctx.turn;
     if watches::of_person(call.store(), &turn.person.id).await?.len() >= MAX_WATCHES {
         return Err(SkillError::params(ours!(words::too_many, MAX_WATCHES)).into());
@@ -312,7 +312,7 @@ fn only_tells(row: &WatchRow) -> bool {
 }
 
 /// A room in which the person has written.
-async fn room(call: &CallContext<'_>) -> Result<String, Failure> {
+async fn room(call: &CallContext<'_>) -> Result<String> {
     let turn = &call.ctx.turn;
     let rooms = match call.text("place") {
         None => vec![(*turn.conversation).clone()],
@@ -327,7 +327,7 @@ async fn room(call: &CallContext<'_>) -> Result<String, Failure> {
 }
 
 /// A folder of the configuration, by its path or its own name; if there is one alone, it needn't be named.
-async fn folder(call: &CallContext<'_>) -> Result<String, Failure> {
+async fn folder(call: &CallContext<'_>) -> Result<String> {
     let name = call.text("place").map(|name| name.trim_end_matches('/'));
     let is_it =
         |folder: &&String| name.is_none_or(|name| **folder == name || folder.ends_with(&format!("/{name}")));
@@ -347,7 +347,7 @@ fn condition(call: &CallContext<'_>) -> Result<Condition, SkillError> {
 }
 
 /// What it does, in words that the person typed.
-async fn words_of(call: &CallContext<'_>, action: WatchAction) -> Result<String, Failure> {
+async fn words_of(call: &CallContext<'_>, action: WatchAction) -> Result<String> {
     let given = call.text("words").unwrap_or_default();
     let name = given.trim_start_matches("/run ");
     let is_theirs = call.ctx.words().await?.hold(name);
@@ -409,7 +409,7 @@ fn question(call: &CallContext<'_>, row: &WatchRow) -> String {
     under(words::start(row.action, what, then), lines.into_iter().flatten())
 }
 
-async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let mut row = planned(call).await?;
     let mut lines: Vec<String> = by_name(&row.condition).into_iter().collect();
     if row.action == WatchAction::Ask {
@@ -436,7 +436,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     Ok(output.undone_by(left(&[Step::Started(Box::new(row))])))
 }
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let all = watches::of_person(call.store(), &call.ctx.turn.person.id).await?;
     let lines: Vec<String> = all.iter().map(|row| format!("- {}", line(row, call.zone()))).collect();
     let summary = if all.is_empty() { words::none() } else { words::list(lines.join("\n")) };
@@ -444,20 +444,20 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::ours(summary, json!({"count": items.len(), "items": items})))
 }
 
-async fn by_id(call: &CallContext<'_>) -> Result<WatchRow, Failure> {
+async fn by_id(call: &CallContext<'_>) -> Result<WatchRow> {
     let row = watches::by_id(call.store(), &call.lowercase("id").into()).await?;
     let own = row.filter(|row| row.person_id == call.ctx.turn.person.id);
     Ok(own.ok_or_else(|| SkillError::not_found(ours!(words::gone)))?)
 }
 
 /// What this turn began with.
-async fn found(call: &CallContext<'_>) -> Result<Vec<ItemRow>, Failure> {
+async fn found(call: &CallContext<'_>) -> Result<Vec<ItemRow>> {
     let turn = watches::of_turn(call.store(), &call.ctx.turn.id).await?;
     Ok(turn.map(|turn| turn.items).unwrap_or_default())
 }
 
 /// What the `item` argument names, or the one thing that this turn is about.
-async fn item(call: &CallContext<'_>) -> Result<ItemRow, Failure> {
+async fn item(call: &CallContext<'_>) -> Result<ItemRow> {
     if let Some(id) = call.text("item") {
         let item = watches::item(call.store(), &call.ctx.turn.person.id, &id.into()).await?;
         return Ok(item.ok_or_else(|| SkillError::not_found(ours!(words::item_gone)))?);
@@ -468,7 +468,7 @@ async fn item(call: &CallContext<'_>) -> Result<ItemRow, Failure> {
     }
 }
 
-async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let item = item(call).await?;
     let until = call.when("until")?.map(|when| match when {
         When::Day(day) => day.and_time(MORNING),

@@ -23,7 +23,7 @@ use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource};
 use crate::file_store::{self, Fetched, MAX_BYTES};
 use crate::handlers::http::{READ, failed, lost, read_bytes, shorten};
 use crate::handlers::{HttpClient, host};
-use crate::{Approved, ErrorKind, Failure, Output, SkillError};
+use crate::{Approved, ErrorKind, Output, Result, SkillError};
 
 domain! {
     "web", "../../../../skills/web.toml", WebSkill {
@@ -73,7 +73,7 @@ impl BuiltinSkill for WebSkill {
         })
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         let text = |name: &str| call.text(name).unwrap_or_default().to_owned();
         Ok(vec![match self {
             Self::Search => Target::Query(text("query")),
@@ -81,7 +81,7 @@ impl BuiltinSkill for WebSkill {
         }])
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Search => {
                 let missing = || SkillError::tool(ours!(l10n::web::no_search_engine));
@@ -215,7 +215,7 @@ fn charset(text: &str) -> Option<String> {
 }
 
 /// Reads a PDF as those are that people send, and keeps it as one.
-async fn pdf(call: &CallContext<'_>, url: &Url, bytes: &[u8], writes: &mut Batch) -> Result<Output, Failure> {
+async fn pdf(call: &CallContext<'_>, url: &Url, bytes: &[u8], writes: &mut Batch) -> Result<Output> {
     let fetched = Fetched {
         name: url.path().rsplit('/').next().unwrap_or_default(),
         media_type: "application/pdf",

@@ -15,7 +15,7 @@ use super::{ActiveCall, Approved, implementation};
 use crate::accounts::{CallAccounts, ConnectedAccount};
 use crate::builtin::Resource;
 use crate::call::CallEnd;
-use crate::{ErrorKind, Failure, Handler, Skill, SkillError};
+use crate::{ErrorKind, Failure, Handler, Result, Skill, SkillError};
 
 /// What a call waits for whose account needs a new login. The journal stores it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl ActiveCall<'_> {
         !self.row.account.is_empty() && self.accounts.named().is_none()
     }
 
-    pub(super) async fn check_access(&self, skill: &Skill) -> Result<(), Failure> {
+    pub(super) async fn check_access(&self, skill: &Skill) -> Result<()> {
         let services = &self.executor.services;
         if skill.is_owners() {
             services.check_owner(self.ctx).await?;
@@ -61,7 +61,7 @@ impl ActiveCall<'_> {
 
     /// Chooses the account that the row is going to name, so that the call stays with it whatever its person connects or
     /// disconnects meanwhile.
-    pub(super) async fn choose_account(&mut self, skill: &Skill) -> Result<(), Failure> {
+    pub(super) async fn choose_account(&mut self, skill: &Skill) -> Result<()> {
         let Some(builtin) = implementation(skill).filter(|builtin| builtin.uses_accounts()) else {
             return Ok(());
         };
@@ -224,11 +224,7 @@ impl ActiveCall<'_> {
     }
 
     /// Goes on with a call after its person has logged in again, or doesn't want to.
-    pub(super) async fn resume_logged_in(
-        &mut self,
-        skill: &Skill,
-        account: &AccountId,
-    ) -> Result<CallEnd, Failure> {
+    pub(super) async fn resume_logged_in(&mut self, skill: &Skill, account: &AccountId) -> Result<CallEnd> {
         self.has_waited = true;
         let row = connected::by_id(&self.ctx.store, account).await?;
         let Some(row) = row.filter(|row| row.state != AccountState::Disconnecting) else {

@@ -22,7 +22,7 @@ use crate::builtin::{self, Preview};
 use crate::call::CallEnd;
 use crate::handlers::mcp::Asked;
 use crate::handlers::transfer;
-use crate::{ErrorKind, Failure, Skill, SkillError, risk, sources};
+use crate::{ErrorKind, Failure, Result, Skill, SkillError, risk, sources};
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
 /// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.
@@ -72,7 +72,7 @@ fn rejected(reason: ErrorText) -> Failure {
 
 impl ActiveCall<'_> {
     /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
-    pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+    pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd> {
         let ctx = self.ctx;
         let missing =
             || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
@@ -138,7 +138,7 @@ impl ActiveCall<'_> {
         skill: &Skill,
         preview: Preview,
         reason: Option<ApprovalReason>,
-    ) -> Result<CallEnd, Failure> {
+    ) -> Result<CallEnd> {
         let ctx = self.ctx;
         let Preview { text, stays, .. } = preview;
         let preview = match text {
@@ -183,7 +183,7 @@ impl ActiveCall<'_> {
         &self,
         skill: &Skill,
         reason: Option<&ApprovalReason>,
-    ) -> Result<Option<Allowance>, Failure> {
+    ) -> Result<Option<Allowance>> {
         let approval = &self.ctx.turn.settings.approval;
         // A skill that an owner wants to be asked about by its name asks each time.
         let is_open = approval.rule_days > 0 && !approval.skills.contains_key(&skill.name);
@@ -191,7 +191,7 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
-    async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>, Failure> {
+    async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>> {
         // A draft goes to nobody.
         if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))
         {
@@ -238,7 +238,7 @@ impl ActiveCall<'_> {
         preview: &str,
         reason: Option<&ApprovalReason>,
         recipients: &[Recipient],
-    ) -> Result<String, Failure> {
+    ) -> Result<String> {
         let warning = match super::implementation(skill).filter(|builtin| builtin.action().is_some()) {
             Some(builtin) => builtin.warning(&self.context(self.effect(skill), false)).await,
             None => None,
@@ -290,7 +290,7 @@ impl ActiveCall<'_> {
         Ok(sources)
     }
 
-    async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
+    async fn arguments_as_text(&self, skill: &Skill) -> Result<String> {
         let context = self.context(self.effect(skill), false);
         let subject = match super::implementation(skill) {
             Some(builtin) => builtin.subject(&context).await?,

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
 use crate::builtin::{self, BuiltinSkill, CallContext, undo};
-use crate::{Failure, Handler, Registry, Risk, Skill, risk};
+use crate::{Failure, Handler, Registry, Result, Risk, Skill, risk};
 
 /// How much of a step's task a plan shows at least, in characters.
 const SHOWN_TASK: usize = 200;
@@ -32,7 +32,7 @@ pub(super) enum Judgement {
 }
 
 impl ActiveCall<'_> {
-    pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement, Failure> {
+    pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement> {
         let approval = &self.ctx.turn.settings.approval;
         let policy = risk::policy(approval, &skill.name, risk);
         // To take a question back needs no question of its own.
@@ -64,7 +64,7 @@ impl ActiveCall<'_> {
         }
     }
 
-    async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>, Failure> {
+    async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>> {
         let ctx = self.ctx;
         if ctx.turn.settings.approval.rule_days == 0 {
             return Ok(None);
@@ -75,7 +75,7 @@ impl ActiveCall<'_> {
         Ok(rules::allowing(&ctx.store, &ctx.turn.person.id, &allows).await?.map(|rule| rule.id))
     }
 
-    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>, Failure> {
+    pub(super) async fn allowance(&self, skill: &Skill) -> Result<Option<&Allowance>> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
                 let context = self.context(self.effect(skill), false);
@@ -91,7 +91,7 @@ impl ActiveCall<'_> {
     }
 
     /// What becomes of the call, whatever the policy says to its risk.
-    pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement, Failure> {
+    pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement> {
         let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
         let mut recipients = recipients(handler(skill), self.call.arguments);
         let is_tainted = !self.call.taint.is_clean();
@@ -137,7 +137,7 @@ impl ActiveCall<'_> {
     }
 
     /// Whether the call writes a draft anew that its turn has made: that takes no second wish.
-    async fn redoes(&self) -> Result<bool, Failure> {
+    async fn redoes(&self) -> Result<bool> {
         let load = async || {
             let Some(replaced) = self.call.arguments["replaces"].as_str() else { return Ok(false) };
             let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
@@ -153,7 +153,7 @@ impl ActiveCall<'_> {
     }
 
     /// Whether a wish to undo may ask for the call, and it does no more than that.
-    async fn puts_back(&self, skill: &Skill) -> Result<bool, Failure> {
+    async fn puts_back(&self, skill: &Skill) -> Result<bool> {
         let has_wishes = self.executor.intent.is_some() && self.ctx.trust.workflow.is_empty();
         match implementation(skill).filter(|_| has_wishes) {
             Some(builtin) => builtin.puts_back(&self.context(self.effect(skill), false)).await,
@@ -162,7 +162,7 @@ impl ActiveCall<'_> {
     }
 
     /// Applies the table to an effect in a tainted turn.
-    async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement, Failure> {
+    async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement> {
         let ctx = self.ctx;
         let words = ctx.words().await?;
         let mut shown = wishes::shown(ctx, self.registry).await?;
@@ -197,7 +197,7 @@ impl ActiveCall<'_> {
 
     /// Whether the person has said yes to an offer, or to a step of a plan, that says all that this does. It must be
     /// their own, `/undo` take it back, and it isn't done yet.
-    async fn is_read(&self, action: &Action) -> Result<bool, Failure> {
+    async fn is_read(&self, action: &Action) -> Result<bool> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let is_done = |row: &ExecutionRow| {
             let is_other = row.kind == ExecutionKind::Skill && row.id != self.row.id;
@@ -224,7 +224,7 @@ impl ActiveCall<'_> {
     }
 
     /// The step of a plan that calls this, if the person said yes to it and the turn has read nothing from outside.
-    async fn planned(&self, rows: &[ExecutionRow]) -> Result<Option<wishes::Offer>, Failure> {
+    async fn planned(&self, rows: &[ExecutionRow]) -> Result<Option<wishes::Offer>> {
         let has_read = rows.iter().any(|row| row.kind == ExecutionKind::Skill && row.untrusted);
         let step = rows.iter().find(|row| !has_read && row.id == *self.call.agent);
         let Some(step) = step else { return Ok(None) };
@@ -239,7 +239,7 @@ impl ActiveCall<'_> {
     }
 
     /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.
-    async fn asked_about(&self, kind: ActionKind) -> Result<Vec<Target>, Failure> {
+    async fn asked_about(&self, kind: ActionKind) -> Result<Vec<Target>> {
         let Some((question, row, skill)) = wishes::asked_about(self.ctx, self.registry).await? else {
             return Ok(Vec::new());
         };
@@ -263,7 +263,7 @@ impl ActiveCall<'_> {
         Ok(targets)
     }
 
-    pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target], Failure> {
+    pub(super) async fn targets(&self, skill: &Skill) -> Result<&[Target]> {
         let load = async || match implementation(skill) {
             Some(builtin) => {
                 let context = self.context(self.effect(skill), false);

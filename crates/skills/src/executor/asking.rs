@@ -9,7 +9,7 @@ use adjutant_types::{Answer, QuestionKind, QuestionState};
 use super::{ActiveCall, Approved};
 use crate::call::CallEnd;
 use crate::handlers::mcp::{Asked, Prompted};
-use crate::{Failure, Handler, Skill};
+use crate::{Handler, Result, Skill};
 
 impl ActiveCall<'_> {
     /// The questions of the call's server; none if the call waits for something else.
@@ -29,7 +29,7 @@ impl ActiveCall<'_> {
     }
 
     /// Asks the person what the server wants to know next, and leaves the call waiting.
-    pub(super) async fn ask_for_server(&mut self, skill: &Skill, asked: &Asked) -> Result<CallEnd, Failure> {
+    pub(super) async fn ask_for_server(&mut self, skill: &Skill, asked: &Asked) -> Result<CallEnd> {
         let ctx = self.ctx;
         let server = skill.handler.tool().map_or_else(|| skill.domain.clone(), |tool| tool.server.clone());
         let Some(Prompted { subject, words: quoted, buttons, how, misfit }) = asked.next() else {
@@ -59,7 +59,7 @@ impl ActiveCall<'_> {
         skill: &Skill,
         question: &QuestionRow,
         mut asked: Asked,
-    ) -> Result<CallEnd, Failure> {
+    ) -> Result<CallEnd> {
         let is_expired = question.state == QuestionState::Expired;
         asked.take(question.answer.as_ref().map(Answer::as_str).filter(|_| !is_expired));
         if asked.next().is_some() {

@@ -11,11 +11,11 @@ use reqwest::Url;
 
 use super::ActiveCall;
 use super::approval_policy::domain;
-use crate::{Failure, Handler};
+use crate::{Handler, Result};
 
 impl ActiveCall<'_> {
     /// Whether what the call asks for was named by the one who is asked, in this turn.
-    pub(super) async fn is_linked(&self, action: &Action) -> Result<bool, Failure> {
+    pub(super) async fn is_linked(&self, action: &Action) -> Result<bool> {
         if !matches!(action.kind, ActionKind::PageOpen | ActionKind::ToolRead) || action.targets.is_empty() {
             return Ok(false);
         }
@@ -32,7 +32,7 @@ impl ActiveCall<'_> {
     }
 
     /// A link of a page of the same host, in a turn that has read nothing else and whose prompt holds nothing private.
-    async fn is_linked_page(&self, url: &str, done: &[&ExecutionRow]) -> Result<bool, Failure> {
+    async fn is_linked_page(&self, url: &str, done: &[&ExecutionRow]) -> Result<bool> {
         let host = |url: &str| Url::parse(url).ok()?.host_str().map(str::to_owned);
         let is_page =
             |row: &ExecutionRow| row.skill.as_deref().is_some_and(|skill| skill.starts_with("web."));

@@ -12,7 +12,7 @@ use super::approval_policy::handler_in;
 use super::{ActiveCall, CONFLICTS, Executor};
 use crate::builtin::Withdrawal;
 use crate::call::{Call, CallEnd};
-use crate::{Failure, Grant, Registry, SkillError};
+use crate::{Failure, Grant, Registry, Result, SkillError};
 
 struct Replacement {
     skill: String,
@@ -57,7 +57,7 @@ impl Executor {
         ctx: &TurnContext,
         registry: &Registry,
         call: &Call<'_>,
-    ) -> Result<Option<Replacement>, Failure> {
+    ) -> Result<Option<Replacement>> {
         ActiveCall::new(self, ctx, registry, call, None).granted()?;
         let question = QuestionId::from(call.arguments["question"].as_str().unwrap_or_default());
         let withdrawal = Withdrawal::of(ctx, &question).await?;
@@ -98,7 +98,7 @@ impl Replacement {
 
 impl ActiveCall<'_> {
     /// Adds that the question which this call replaces is withdrawn.
-    pub(super) async fn withdraw_replaced(&self, batch: &mut Batch) -> Result<(), Failure> {
+    pub(super) async fn withdraw_replaced(&self, batch: &mut Batch) -> Result<()> {
         if let Some(question) = &self.call.replaces {
             Withdrawal::of(self.ctx, question).await?.write(self.ctx, batch);
         }
@@ -106,7 +106,7 @@ impl ActiveCall<'_> {
     }
 
     /// Writes the commit in which a call takes hold, whether it replaces another or not.
-    pub(super) async fn take_hold(&self, batch: Batch) -> Result<(), Failure> {
+    pub(super) async fn take_hold(&self, batch: Batch) -> Result<()> {
         for _ in 0..CONFLICTS {
             let mut batch = batch.clone();
             self.withdraw_replaced(&mut batch).await?;

@@ -11,7 +11,7 @@ use super::http::{self, HttpHandler};
 use super::response::ResponseContent;
 use crate::builtin::CallContext;
 use crate::file_store::{self, Fetched};
-use crate::{Failure, Handler, Output, Skill};
+use crate::{Handler, Output, Result, Skill};
 
 /// Makes the call of an HTTP skill; the caller limits its time by dropping it.
 pub(crate) async fn call(
@@ -19,7 +19,7 @@ pub(crate) async fn call(
     handler: &HttpHandler,
     context: &CallContext<'_>,
     writes: &mut Batch,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let (arguments, services) = (context.arguments, context.services);
     let upload = match handler.upload(arguments)? {
         Some(id) => {
@@ -49,7 +49,7 @@ pub(crate) async fn call(
 }
 
 /// The arguments as a person is shown them: with the names and sizes of files, in place of their ids.
-pub(crate) async fn shown(skill: &Skill, context: &CallContext<'_>) -> Result<Option<Value>, Failure> {
+pub(crate) async fn shown(skill: &Skill, context: &CallContext<'_>) -> Result<Option<Value>> {
     let ids: Vec<Value> = match &skill.handler {
         Handler::Http(handler) => handler.upload(context.arguments)?.into_iter().map(Value::from).collect(),
         Handler::Builtin(_) => vec![context.arguments["file"].clone()],

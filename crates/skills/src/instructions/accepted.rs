@@ -22,7 +22,7 @@ use crate::arguments::arguments;
 use crate::builtin::CallContext;
 use crate::definition::{Checker, cut};
 use crate::handlers::http::shorten;
-use crate::{Domain, ErrorKind, Failure, Handler, Output, Skill, SkillError};
+use crate::{Domain, ErrorKind, Handler, Output, Result, Skill, SkillError};
 
 /// How much all instructions together may add to each request, in bytes; the domain's name is a few more.
 const CATALOGUE: usize = 600;
@@ -114,7 +114,7 @@ impl Instructions {
         context: &CallContext<'_>,
         place: (&Path, &Launcher),
         writes: &mut Batch,
-    ) -> Result<Output, Failure> {
+    ) -> Result<Output> {
         let home = self.folder.join(&call.name);
         let read = home.clone();
         #[expect(

@@ -17,7 +17,7 @@ use crate::builtin::CallContext;
 use crate::file_store::{self, Fetched};
 use crate::handlers::command::{OUTPUT, Run, WorkFolder};
 use crate::handlers::http::holds;
-use crate::{Failure, Output, SkillError};
+use crate::{Output, Result, SkillError};
 
 /// The most files that come back from one run, and how many are looked at.
 const MAX_FILES: usize = 10;
@@ -41,7 +41,7 @@ impl Script<'_> {
         context: &CallContext<'_>,
         (work_dir, launcher): (&Path, &Launcher),
         writes: &mut Batch,
-    ) -> Result<Output, Failure> {
+    ) -> Result<Output> {
         let mut words = self.words(context.arguments)?.into_iter();
         let program = words.next().unwrap_or_default();
         let work = WorkFolder::new(work_dir, &program)?;
@@ -108,7 +108,7 @@ impl Script<'_> {
 }
 
 /// Makes the working folder and puts the files of a call into it. Returns what they are.
-async fn give(context: &CallContext<'_>, place: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Failure> {
+async fn give(context: &CallContext<'_>, place: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let failed = |error: std::io::Error| SkillError::tool(ours!(files_read::not_kept, Own(error)));
     tokio::fs::create_dir(place).await.map_err(failed)?;
     let mut given = BTreeMap::new();

@@ -13,7 +13,7 @@ use adjutant_types::{AccountId, AccountService, AccountState, Answer, LoginState
 use super::{Finished, LoginError, Logins};
 use crate::accounts::provider::{self, AccountSettings, granted, provider_name, refused, services_in_words};
 use crate::oauth::{Reply, Tokens};
-use crate::{Failure, SkillError};
+use crate::{Failure, Result, SkillError};
 
 /// How often a commit is tried again whose questions were answered at the same moment.
 const TRIES: u32 = 5;
@@ -138,7 +138,7 @@ impl Logins {
     }
 
     /// Ends an account: its login at the provider, where that is possible, then its secret and itself. False if it is gone.
-    pub async fn disconnect(&self, account: &AccountId) -> Result<bool, Failure> {
+    pub async fn disconnect(&self, account: &AccountId) -> Result<bool> {
         let store = self.secrets.store()?;
         let Some(row) = connected::by_id(store, account).await? else { return Ok(false) };
         if row.state != AccountState::Disconnecting {

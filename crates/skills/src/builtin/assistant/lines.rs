@@ -13,7 +13,7 @@ use adjutant_types::{ExecutionStatus, ItemId, ItemNoun, ItemState, NOTHING_TO_TE
 use serde_json::{Value, json};
 
 use crate::builtin::{CallContext, email, text};
-use crate::{Failure, Output};
+use crate::{Output, Result};
 
 /// The most lines with a number; of those the most tasks, and things that watches have told.
 const LINES: usize = 12;
@@ -105,7 +105,7 @@ fn from_line(thing: &WatchItem) -> String {
 }
 
 /// What watches have told since the time of the call's argument.
-async fn told(call: &CallContext<'_>) -> Result<Vec<Line>, Failure> {
+async fn told(call: &CallContext<'_>) -> Result<Vec<Line>> {
     let Some(since) = call.when("since")? else { return Ok(Vec::new()) };
     let since = local_to_utc(since.local(), call.zone()).timestamp_millis();
     let found = watches::found_since(call.store(), &call.ctx.turn.person.id, since, 20).await?;
@@ -118,7 +118,7 @@ async fn told(call: &CallContext<'_>) -> Result<Vec<Line>, Failure> {
 }
 
 /// Numbers what was found, and stores it for the buttons. Nothing new is no line at all, unless it isn't to be quiet.
-pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let rows = executions::of_turn(call.store(), &call.ctx.turn.id).await?;
     let [events, tasks, letters] =
         ["calendar.list_events", "tasks.search", "email.triage"].map(|skill| things(&rows, skill));

@@ -15,7 +15,7 @@ use super::event;
 use crate::accounts::{Calendars, ConnectedAccount};
 use crate::builtin::merged::{merged, of_step};
 use crate::builtin::{CallContext, Idempotency, Location};
-use crate::{Failure, SkillError};
+use crate::{Failure, Result, SkillError};
 
 /// How long a server's list of calendars is cached.
 const CACHE_TIME: Duration = Duration::from_mins(5);
@@ -127,13 +127,13 @@ impl CalendarAccount {
         Self { dav, default, cache }
     }
 
-    async fn all(&self) -> Result<Arc<Vec<Collection>>, Failure> {
+    async fn all(&self) -> Result<Arc<Vec<Collection>>> {
         let load = async { self.dav.calendars().await.map(Arc::new) };
         let all = self.cache.try_get_with((), load).await;
         all.map_err(|error| error.as_ref().clone().into())
     }
 
-    pub(super) async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>, Failure> {
+    pub(super) async fn named(&self, name: Option<&str>) -> Result<Vec<Collection>> {
         let all = self.all().await?;
         let Some(name) = name else { return Ok(all.to_vec()) };
         let is_named = |calendar: &&Collection| calendar.name.to_lowercase() == name.to_lowercase();
@@ -147,7 +147,7 @@ impl CalendarAccount {
     }
 
     /// The calendar for new events.
-    async fn target(&self, name: Option<&str>) -> Result<Collection, Failure> {
+    async fn target(&self, name: Option<&str>) -> Result<Collection> {
         let default = Some(self.default.as_str()).filter(|name| !name.is_empty());
         let found = self.named(name.or(default)).await?;
         let missing = || SkillError::not_found(ours!(l10n::calendar::no_calendar));
@@ -155,7 +155,7 @@ impl CalendarAccount {
     }
 
     /// Whether the server itself sends invitations for that calendar.
-    async fn sends_invitations(&self, name: Option<&str>) -> Result<bool, Failure> {
+    async fn sends_invitations(&self, name: Option<&str>) -> Result<bool> {
         let calendar = self.target(name).await?;
         Ok(self.dav.sends_invitations(&calendar.url).await?)
     }
@@ -188,7 +188,7 @@ fn calendars(account: &ConnectedAccount) -> Result<&CalendarAccount, SkillError>
 }
 
 /// The account that a new event goes into: the one with the calendar that the call names, or the usual one.
-pub(super) async fn target<'a>(call: &CallContext<'a>) -> Result<Option<&'a ConnectedAccount>, Failure> {
+pub(super) async fn target<'a>(call: &CallContext<'a>) -> Result<Option<&'a ConnectedAccount>> {
     let service = AccountService::Calendar;
     let calendar = call.text("calendar").filter(|_| call.text("account").is_none());
     if let Some(name) = calendar.filter(|_| call.accounts.named().is_none() && call.has_several(service)) {
@@ -212,7 +212,7 @@ pub(super) async fn list<'a>(
     scope: &Scope<'a>,
     period: TimeRange,
     calendar: Option<&str>,
-) -> Result<(Vec<StoredEvent<'a>>, Vec<String>), Failure> {
+) -> Result<(Vec<StoredEvent<'a>>, Vec<String>)> {
     let mut events = Vec::new();
     // Its one calendar has no name.
     if scope.has_own && (calendar.is_none() || scope.accounts.is_empty()) {
@@ -229,7 +229,7 @@ async fn list_in<'a>(
     account: &'a ConnectedAccount,
     period: TimeRange,
     calendar: Option<&str>,
-) -> Result<Vec<StoredEvent<'a>>, Failure> {
+) -> Result<Vec<StoredEvent<'a>>> {
     let (server, mut found) = (calendars(account)?, Vec::new());
     for calendar in server.named(calendar).await? {
         for resource in server.dav.list(&calendar.url, period).await? {
@@ -243,7 +243,7 @@ pub(super) async fn find<'a>(
     call: &CallContext<'a>,
     scope: &Scope<'a>,
     uid: &str,
-) -> Result<Option<StoredEvent<'a>>, Failure> {
+) -> Result<Option<StoredEvent<'a>>> {
     if scope.has_own
         && let Some(found) = find_in_own_store(call, uid).await?
     {
@@ -264,15 +264,12 @@ pub(super) async fn find<'a>(
     failed.map_or(Ok(None), |error| Err(error.into()))
 }
 
-async fn find_in_own_store<'a>(
-    call: &CallContext<'a>,
-    uid: &str,
-) -> Result<Option<StoredEvent<'a>>, Failure> {
+async fn find_in_own_store<'a>(call: &CallContext<'a>, uid: &str) -> Result<Option<StoredEvent<'a>>> {
     let row = objects::by_id(call.store(), &call.ctx.turn.person.id, EVENT, uid).await?;
     Ok(row.and_then(StoredEvent::in_own_store))
 }
 
-async fn find_in<'a>(account: &'a ConnectedAccount, uid: &str) -> Result<Option<StoredEvent<'a>>, Failure> {
+async fn find_in<'a>(account: &'a ConnectedAccount, uid: &str) -> Result<Option<StoredEvent<'a>>> {
     let server = calendars(account)?;
     for calendar in server.all().await?.iter() {
         if let Some(resource) = server.dav.find(&calendar.url, uid).await? {
@@ -286,7 +283,7 @@ async fn find_in<'a>(account: &'a ConnectedAccount, uid: &str) -> Result<Option<
 pub(super) async fn sends_invitations(
     account: Option<&ConnectedAccount>,
     calendar: Option<&str>,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     match account.and_then(|account| account.calendar.as_deref()) {
         Some(server) => server.sends_invitations(calendar).await,
         None => Ok(false),
@@ -295,11 +292,7 @@ pub(super) async fn sends_invitations(
 
 /// Makes a change, on the server or in our own store. A change of our own store is committed with the call's row, or
 /// at once if the call also reaches outside.
-pub(super) async fn apply(
-    call: &CallContext<'_>,
-    change: Change<'_>,
-    writes: &mut Batch,
-) -> Result<(), Failure> {
+pub(super) async fn apply(call: &CallContext<'_>, change: Change<'_>, writes: &mut Batch) -> Result<()> {
     let account = match &change {
         Change::Create(_, account, _) => *account,
         Change::Update(stored, _) | Change::Delete(stored) => stored.account,
@@ -322,7 +315,7 @@ pub(super) async fn apply(
     Ok(())
 }
 
-fn apply_in_own_store(call: &CallContext<'_>, change: Change<'_>, writes: &mut Batch) -> Result<(), Failure> {
+fn apply_in_own_store(call: &CallContext<'_>, change: Change<'_>, writes: &mut Batch) -> Result<()> {
     let person = &call.ctx.turn.person.id;
     match change {
         Change::Create(series, ..) => {
@@ -345,7 +338,7 @@ async fn apply_on_server(
     call: &CallContext<'_>,
     account: &CalendarAccount,
     change: Change<'_>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let written = match change {
         Change::Create(series, _, name) => {
             let calendar = account.target(name).await?;
@@ -383,7 +376,7 @@ fn conflict(text: &str, zone: Tz) -> SkillError {
 }
 
 /// When an event first starts, and when it is over for good: never if it recurs.
-fn time_span(series: &Series, zone: Tz) -> Result<TimeSpan, Failure> {
+fn time_span(series: &Series, zone: Tz) -> Result<TimeSpan> {
     // The person's zone may be another one some day: a day more is enough.
     const DAY: i64 = 24 * 3_600 * 1_000;
     let millis = |when: &EventTime| when.instant(zone).timestamp_millis();

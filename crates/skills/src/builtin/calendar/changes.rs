@@ -18,7 +18,7 @@ use crate::accounts::ConnectedAccount;
 use crate::builtin::merged::{account_line, id_of, labelled};
 use crate::builtin::undo::{self, Step};
 use crate::builtin::{CallContext, Preview, contacts, email, is_named, joined, under};
-use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use crate::{Approved, ErrorKind, Failure, Output, Result, Risk, SkillError};
 
 /// How the UIDs of the series end that calls make.
 const OWN_UID: &str = "@adjutant";
@@ -31,9 +31,7 @@ enum Part {
 }
 
 /// The event that a call would create, and the account that it goes into.
-async fn planned<'a>(
-    call: &CallContext<'a>,
-) -> Result<(CalendarEvent, Option<&'a ConnectedAccount>), Failure> {
+async fn planned<'a>(call: &CallContext<'a>) -> Result<(CalendarEvent, Option<&'a ConnectedAccount>)> {
     let account = call.account_for(AccountService::Calendar)?;
     let mut new = event::new(call, uid(call), account.is_some())?;
     set_attendees(call, account, &mut new).await?;
@@ -49,7 +47,7 @@ async fn set_attendees(
     call: &CallContext<'_>,
     account: Option<&ConnectedAccount>,
     new: &mut CalendarEvent,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if call.arguments.get("attendees").is_none() {
         return Ok(());
     }
@@ -76,7 +74,7 @@ pub(super) async fn create(
     call: &CallContext<'_>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let (planned, account) = planned(call).await?;
     let series = Series::new(&planned, call.now())?;
     // A rule that makes no sense is an error now, not when the calendar is read.
@@ -111,7 +109,7 @@ pub(super) async fn update(
     call: &CallContext<'_>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
     let (old, new) = match replanned(call, &stored, &part).await {
@@ -177,7 +175,7 @@ async fn resume_cut(
     head: &StoredEvent<'_>,
     error: SkillError,
     approved: &Approved,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let Some(tail) = backend::find(call, &Scope::of(call)?, &uid(call)).await? else {
         return Err(error.into());
     };
@@ -193,7 +191,7 @@ async fn finish_update(
     (old, new, receipt): (&CalendarEvent, &CalendarEvent, String),
     notices: Vec<Notice>,
     approved: &Approved,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
     let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
     let is_own = is_own(call, stored, old).await?;
@@ -205,11 +203,7 @@ async fn finish_update(
 }
 
 /// Whether an event has no texts but those that a call for this person gave it. Others may use its UID, or have changed it.
-async fn is_own(
-    call: &CallContext<'_>,
-    stored: &StoredEvent<'_>,
-    event: &CalendarEvent,
-) -> Result<bool, Failure> {
+async fn is_own(call: &CallContext<'_>, stored: &StoredEvent<'_>, event: &CalendarEvent) -> Result<bool> {
     let uid = stored.series.uid();
     let made = match (stored.account, uid.strip_suffix(OWN_UID)) {
         (None, _) => return Ok(true),
@@ -232,7 +226,7 @@ async fn is_own(
 }
 
 /// Whether an update or a deletion makes an event as it was before what was done last here.
-pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result<bool, Failure> {
+pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result<bool> {
     let (stored, last) = (by_id(call).await?, undo::last_changes(call).await?);
     let mut series = stored.series.clone();
     let after = match (part(call, &stored.series)?, is_update) {
@@ -271,7 +265,7 @@ async fn replanned(
     call: &CallContext<'_>,
     stored: &StoredEvent<'_>,
     part: &Part,
-) -> Result<(CalendarEvent, CalendarEvent), Failure> {
+) -> Result<(CalendarEvent, CalendarEvent)> {
     let old = match part {
         Part::All => stored.series.event()?,
         Part::One(instance) | Part::Following(instance) => instance_of(call, &stored.series, instance)?,
@@ -285,7 +279,7 @@ pub(super) async fn delete(
     call: &CallContext<'_>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let stored = match by_id(call).await {
         Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
             return Ok(Output::ours(l10n::calendar::deleted_before(), Value::Null));
@@ -326,7 +320,7 @@ async fn cancel(
     left: Option<&Series>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>> {
     let occasion = stored.series.event()?;
     let to = occasion.attendees.clone();
     let notice = match (part, left) {
@@ -346,7 +340,7 @@ async fn cancel(
 }
 
 /// The event of a call, and the addresses of its guests.
-pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Thing, Vec<String>), Failure> {
+pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Thing, Vec<String>)> {
     let stored = by_id(call).await?;
     let mut is_announced = true;
     if is_update {
@@ -362,7 +356,7 @@ pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Th
 
 /// The event with the id in the arguments, or the one coming event that these words name. Of a series they don't
 /// say which day is meant, unless all of it is to be deleted.
-pub(super) async fn by_id<'a>(call: &CallContext<'a>) -> Result<StoredEvent<'a>, Failure> {
+pub(super) async fn by_id<'a>(call: &CallContext<'a>) -> Result<StoredEvent<'a>> {
     let (scope, id) = (Scope::of(call)?, call.text("id").unwrap_or_default());
     if let Some(stored) = backend::find(call, &scope, id).await? {
         return Ok(stored);
@@ -397,13 +391,13 @@ fn title(stored: &StoredEvent<'_>) -> Option<String> {
     stored.series.event().ok().map(|event| event.title)
 }
 
-pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
+pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview> {
     let (occasion, account) = planned(call).await?;
     let place = (account, call.text("calendar"));
     preview(call, place, (&occasion, None), l10n::calendar::add_event, (Risk::Medium, true)).await
 }
 
-pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
+pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview> {
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
     let (old, new) = replanned(call, &stored, &part).await?;
@@ -414,7 +408,7 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
     preview(call, place, about, l10n::calendar::change_event, (risk, is_announced)).await
 }
 
-pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
+pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview> {
     let stored = by_id(call).await?;
     let occasion = stored.series.event()?;
     let (heading, risk): (fn(String) -> String, Risk) = match part(call, &stored.series)? {
@@ -454,7 +448,7 @@ async fn preview(
     (occasion, old): (&CalendarEvent, Option<&CalendarEvent>),
     heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
-) -> Result<Preview, Failure> {
+) -> Result<Preview> {
     // As `notify` finds it.
     let is_for_mail = is_announced && !occasion.attendees.is_empty() && email::mail_account(call).is_none();
     let stays = is_for_mail && !backend::sends_invitations(account, calendar).await?;
@@ -493,11 +487,7 @@ fn without(
 }
 
 /// One event of a series, by when it would start by the rule.
-fn instance_of(
-    call: &CallContext<'_>,
-    series: &Series,
-    instance: &EventTime,
-) -> Result<CalendarEvent, Failure> {
+fn instance_of(call: &CallContext<'_>, series: &Series, instance: &EventTime) -> Result<CalendarEvent> {
     let at = instance.instant(call.zone());
     let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
     let found = series.occurrences(nearby, call.zone(), MAX_INSTANCES)?;
@@ -512,7 +502,7 @@ fn instance_of(
 }
 
 /// The part of a series that a call means.
-fn part(call: &CallContext<'_>, series: &Series) -> Result<Part, Failure> {
+fn part(call: &CallContext<'_>, series: &Series) -> Result<Part> {
     let instance = event::moment(call, "instance")?;
     let recurs = series.event()?.rule.is_some();
     let span = call.text("span").unwrap_or(if instance.is_some() { "one" } else { "all" });

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::backend::Scope;
 use super::{Agenda, MAX_INSTANCES, event};
 use crate::builtin::CallContext;
-use crate::{Failure, Output};
+use crate::{Output, Result};
 
 /// How far ahead a series is compared with the other events.
 const AHEAD: TimeDelta = TimeDelta::weeks(8);
@@ -33,7 +33,7 @@ impl Clashes {
         Self::find(call, new, series).await.unwrap_or_default()
     }
 
-    async fn find(call: &CallContext<'_>, new: &CalendarEvent, series: &Series) -> Result<Self, Failure> {
+    async fn find(call: &CallContext<'_>, new: &CalendarEvent, series: &Series) -> Result<Self> {
         let (zone, now) = (call.zone(), call.now());
         let range = TimeRange { from: new.start.instant(zone), to: new.end.instant(zone) };
         let mut times = vec![range];

@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use super::{backend, event};
 use crate::accounts::ConnectedAccount;
 use crate::builtin::{CallContext, email};
-use crate::{Approved, Failure};
+use crate::{Approved, Failure, Result};
 
 /// The subject of a mail to attendees.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) struct Notice {
 
 impl Notice {
     /// The event, or one of the series, as it is now; none when nobody is invited.
-    pub(super) fn invitation(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>, Failure> {
+    pub(super) fn invitation(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>> {
         let to = occasion.attendees.clone();
         if to.is_empty() {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Notice {
     }
 
     /// The event that they were invited to before, or one of the series, as it is now; none when nobody is invited.
-    pub(super) fn update(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>, Failure> {
+    pub(super) fn update(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>> {
         let invitation = Self::invitation(series, occasion)?;
         Ok(invitation.map(|invitation| Self { kind: NoticeKind::Update, ..invitation }))
     }
@@ -118,7 +118,7 @@ pub(super) async fn notify(
     notices: Vec<Notice>,
     calendar: Option<&str>,
     approved: &Approved,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>> {
     let Some(first) = notices.first() else { return Ok(Vec::new()) };
     if !invites_to(call, account, &first.occasion) {
         return Ok(Vec::new());
@@ -182,7 +182,7 @@ impl Update<'_> {
         before: &Series,
         instance: Option<&EventTime>,
         stamp: DateTime<Utc>,
-    ) -> Result<Vec<Notice>, Failure> {
+    ) -> Result<Vec<Notice>> {
         if let Some(tail) = self.tail {
             let head = Notice::update(self.after, self.after.event()?)?;
             return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());

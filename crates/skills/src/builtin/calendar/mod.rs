@@ -36,7 +36,7 @@ use adjutant_types::{AccountId, AccountService, Allowance, ours};
 use super::merged::{label, labelled};
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts, under};
 use crate::accounts::{ConnectedAccount, PersonAccounts};
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, Output, Result, SkillError};
 
 domain! {
     "calendar", "../../../../../skills/calendar.toml", CalendarSkill {
@@ -70,7 +70,7 @@ impl BuiltinSkill for CalendarSkill {
         Idempotency::on_own_store_if(!accounts.has(AccountService::Calendar) && !invites_by_mail)
     }
 
-    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>> {
         let account = match self {
             Self::List | Self::Search | Self::CheckAvailability => return Ok(None),
             Self::Create => backend::target(call).await?,
@@ -91,7 +91,7 @@ impl BuiltinSkill for CalendarSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         let (thing, guests) = match self {
             Self::List | Self::Search | Self::CheckAvailability => return Ok(Vec::new()),
             Self::Create => (None, Vec::new()),
@@ -106,14 +106,14 @@ impl BuiltinSkill for CalendarSkill {
         Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
     }
 
-    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool, Failure> {
+    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool> {
         match self {
             Self::Update | Self::Delete => changes::puts_back(call, matches!(self, Self::Update)).await,
             Self::List | Self::Search | Self::Create | Self::CheckAvailability => Ok(false),
         }
     }
 
-    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>> {
         let is_own = matches!(self, Self::Create) && contacts::parties(call, "attendees").await?.is_empty();
         let account = call.account_for(AccountService::Calendar)?;
         let own = account.filter(|account| !account.is_configured());
@@ -124,7 +124,7 @@ impl BuiltinSkill for CalendarSkill {
         }))
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         match self {
             Self::Create => changes::preview_create(call).await,
             Self::Update => changes::preview_update(call).await,
@@ -141,12 +141,7 @@ impl BuiltinSkill for CalendarSkill {
         }
     }
 
-    async fn run(
-        &self,
-        call: &CallContext<'_>,
-        approved: &Approved,
-        writes: &mut Batch,
-    ) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::List => list(call).await,
             Self::Search => search(call).await,
@@ -176,7 +171,7 @@ impl<'a> Agenda<'a> {
         period: TimeRange,
         calendar: Option<&str>,
         is_wanted: impl Fn(&Series) -> bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let (mut events, notes) = backend::list(call, scope, period, calendar).await?;
         events.retain(|event| is_wanted(&event.series));
         let (mut instances, is_cut) = instances(&events, period, call.zone());
@@ -206,7 +201,7 @@ impl<'a> Agenda<'a> {
         }
     }
 
-    fn output(&self, call: &CallContext<'_>, heading: String) -> Result<Output, Failure> {
+    fn output(&self, call: &CallContext<'_>, heading: String) -> Result<Output> {
         let zone = call.zone();
         let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
         for (index, instance) in self.instances.iter().take(SHOWN) {
@@ -268,14 +263,14 @@ fn item(
     item
 }
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let (scope, period) = (Scope::of(call)?, period(call, 7)?);
     let agenda = Agenda::load(call, &scope, period, call.text("calendar"), |_| true).await?;
     let heading = agenda.heading(l10n::calendar::nothing(spoken(period, call)));
     Ok(agenda.with_note(agenda.output(call, heading)?))
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn search(call: &CallContext<'_>) -> Result<Output> {
     let query = call.text("query").unwrap_or_default();
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let period = period(call, 366)?;
@@ -296,7 +291,7 @@ fn covers(busy: &[TimeRange], period: TimeRange) -> bool {
     reached >= period.to
 }
 
-async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn check_availability(call: &CallContext<'_>) -> Result<Output> {
     let period = period(call, 1)?;
     let mut agenda = Agenda::load(call, &Scope::of(call)?, period, None, |_| true).await?;
     agenda.instances.retain(|(index, instance)| instance.is_busy && agenda.events[*index].counts());
@@ -331,7 +326,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The period that a call asks about: by default from now, and this many days long.
-fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange, Failure> {
+fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange> {
     let zone = event::zone(call)?;
     let from = event::when(call, "start")?.map_or(call.now().with_timezone(&zone).naive_local(), When::local);
     let to = event::when(call, "end")?.map_or(from + Days::new(default), When::ends);
@@ -352,7 +347,7 @@ fn slots(
     busy: &[TimeRange],
     period: TimeRange,
     duration: TimeDelta,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let zone = event::zone(call)?;
     let hour = |hour| NaiveTime::from_hms_opt(hour, 0, 0).unwrap_or_default();
     let days = vec![Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri];

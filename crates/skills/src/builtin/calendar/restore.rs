@@ -10,7 +10,7 @@ use super::event;
 use super::invitations::is_visible;
 use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
-use crate::{ErrorKind, Failure};
+use crate::{ErrorKind, Failure, Result};
 
 /// The content of an event, without the wording: servers may write the same event in other words. Microsoft doesn't keep
 /// its SEQUENCE.
@@ -36,11 +36,7 @@ pub(super) fn comparable(series: &Series, zone: Tz) -> Option<(CalendarEvent, Ve
 }
 
 /// What stands against putting an event back: guests who may know of the change.
-fn guests_know(
-    before: Option<&Series>,
-    after: Option<&Series>,
-    zone: Tz,
-) -> Result<Option<Outcome>, Failure> {
+fn guests_know(before: Option<&Series>, after: Option<&Series>, zone: Tz) -> Result<Option<Outcome>> {
     let invites = |series: &Series| series.event().is_ok_and(|event| !event.attendees.is_empty());
     if !before.into_iter().chain(after).any(invites) {
         return Ok(None);
@@ -61,7 +57,7 @@ pub(in crate::builtin) async fn put_back(
     uid: &str,
     (before, after): (Option<&str>, Option<&str>),
     writes: &mut Batch,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let Some(scope) = Scope::of_change(call, account) else { return Ok(Outcome::Impossible) };
     let read = |text: Option<&str>| text.and_then(|text| Series::read(text).ok());
     let (before, after) = (read(before), read(after));

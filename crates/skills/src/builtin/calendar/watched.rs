@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::backend::{CalendarAccount, EVENT};
 use super::event::iso;
 use super::today::occurring;
-use crate::Failure;
+use crate::Result;
 
 /// The longest place and notes, in characters.
 const TEXT: usize = 600;
@@ -63,7 +63,7 @@ impl CalendarAccount {
         tag: &mut String,
         period: (i64, i64),
         zone: Tz,
-    ) -> Result<Option<Vec<ComingEvent>>, Failure> {
+    ) -> Result<Option<Vec<ComingEvent>>> {
         let calendars = self.named(Some(name).filter(|name| !name.is_empty())).await?;
         let (mut before, mut tags) = (tag.split('\n'), Vec::new());
         for calendar in &calendars {

@@ -10,7 +10,7 @@ use adjutant_types::ours;
 
 use crate::accounts::AddressBooks;
 use crate::builtin::Location;
-use crate::{Failure, SkillError};
+use crate::{Result, SkillError};
 
 /// How long the contacts of a server are cached.
 const CACHE_TIME: Duration = Duration::from_mins(1);
@@ -37,7 +37,7 @@ impl ContactsAccount {
         Self { dav, default, cache }
     }
 
-    async fn default_book(&self) -> Result<Collection, Failure> {
+    async fn default_book(&self) -> Result<Collection> {
         let all = self.dav.address_books().await?;
         let is_default =
             |book: &Collection| self.default.is_empty() || book.name.eq_ignore_ascii_case(&self.default);
@@ -45,7 +45,7 @@ impl ContactsAccount {
         all.into_iter().find(is_default).ok_or_else(|| missing().into())
     }
 
-    pub(super) async fn all(&self) -> Result<Arc<Vec<Entry>>, Failure> {
+    pub(super) async fn all(&self) -> Result<Arc<Vec<Entry>>> {
         let load = async {
             let mut entries = Vec::new();
             for book in self.dav.address_books().await? {
@@ -62,7 +62,7 @@ impl ContactsAccount {
     }
 
     /// Adds a contact, unless an earlier attempt of the same call added it.
-    pub(super) async fn create(&self, card: &Card) -> Result<(), Failure> {
+    pub(super) async fn create(&self, card: &Card) -> Result<()> {
         let book = self.default_book().await?;
         let created = self.dav.create(&book.url, card).await;
         self.cache.invalidate_all();
@@ -77,7 +77,7 @@ impl ContactsAccount {
         url: &str,
         etag: Option<&str>,
         card: Option<&Card>,
-    ) -> Result<WriteOutcome, Failure> {
+    ) -> Result<WriteOutcome> {
         let written = match card {
             Some(card) => self.dav.update(url, etag, card).await,
             None => self.dav.delete(url, etag).await,

@@ -31,7 +31,7 @@ use super::{
     BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, has_all_words, joined, under,
 };
 use crate::accounts::{ConnectedAccount, PersonAccounts};
-use crate::{Approved, Failure, Output, SkillError};
+use crate::{Approved, Output, Result, SkillError};
 
 domain! {
     "contacts", "../../../../../skills/contacts.toml", ContactSkill {
@@ -64,7 +64,7 @@ impl BuiltinSkill for ContactSkill {
         }
     }
 
-    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>> {
         let account = match self {
             Self::Search | Self::Get | Self::Organizations | Self::ValidateEmail => return Ok(None),
             Self::Create => call.account_for(AccountService::Contacts)?,
@@ -83,7 +83,7 @@ impl BuiltinSkill for ContactSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         Ok(match self {
             Self::Search | Self::Get | Self::Organizations => Vec::new(),
             // The owner of the address's domain sees what is looked up.
@@ -102,7 +102,7 @@ impl BuiltinSkill for ContactSkill {
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let Self::Update = self else { return Ok(Preview::default()) };
         let (account, Entry { contact: old, .. }) = by_id(call).await?;
         let new = changed(&old, call)?;
@@ -122,13 +122,13 @@ impl BuiltinSkill for ContactSkill {
         ))
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
         let Self::Create = self else { return Ok(None) };
         let account = call.account_for(AccountService::Contacts)?;
         Ok(account_line(call, AccountService::Contacts, account))
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Search => search(call).await,
             Self::Get => get(call).await,
@@ -160,22 +160,18 @@ struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// Those of the account that the call works with or names, or all.
-    async fn of(call: &CallContext<'a>) -> Result<Self, Failure> {
+    async fn of(call: &CallContext<'a>) -> Result<Self> {
         let accounts = call.accounts_of(AccountService::Contacts)?;
         let is_chosen = call.accounts.named().is_some() || call.text("account").is_some();
         Self::load(call, &accounts, !is_chosen || accounts.is_empty()).await
     }
 
-    async fn all(call: &CallContext<'a>) -> Result<Self, Failure> {
+    async fn all(call: &CallContext<'a>) -> Result<Self> {
         let accounts: Vec<&ConnectedAccount> = call.accounts.all().with(AccountService::Contacts).collect();
         Self::load(call, &accounts, true).await
     }
 
-    async fn load(
-        call: &CallContext<'a>,
-        accounts: &[&'a ConnectedAccount],
-        with_own: bool,
-    ) -> Result<Self, Failure> {
+    async fn load(call: &CallContext<'a>, accounts: &[&'a ConnectedAccount], with_own: bool) -> Result<Self> {
         let read = merged(accounts, all_of).await?;
         let books = read.found.into_iter().map(|(account, entries)| (Some(account), entries));
         let mut all = Self { books: books.collect(), notes: read.notes };
@@ -196,7 +192,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-async fn all_of(account: &ConnectedAccount) -> Result<Arc<Vec<Entry>>, Failure> {
+async fn all_of(account: &ConnectedAccount) -> Result<Arc<Vec<Entry>>> {
     server(account)?.all().await
 }
 
@@ -205,7 +201,7 @@ fn server(account: &ConnectedAccount) -> Result<&ContactsAccount, SkillError> {
     account.contacts.as_deref().ok_or_else(missing)
 }
 
-async fn own_entries(call: &CallContext<'_>) -> Result<Vec<Entry>, Failure> {
+async fn own_entries(call: &CallContext<'_>) -> Result<Vec<Entry>> {
     let rows = objects::between(call.store(), &call.ctx.turn.person.id, "contact", 0, i64::MAX).await?;
     let readable = rows.into_iter().filter_map(|row| {
         let card = Card::read(&row.text).ok()?;
@@ -214,7 +210,7 @@ async fn own_entries(call: &CallContext<'_>) -> Result<Vec<Entry>, Failure> {
     Ok(readable.collect())
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn search(call: &CallContext<'_>) -> Result<Output> {
     let (query, organization) = (call.lowercase("query"), call.lowercase("organization"));
     let entries = Entries::of(call).await?;
     let contacts = entries.known().map(|(account, entry)| (account, &entry.contact));
@@ -245,7 +241,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::outside_if(untrusted, under(summary, entries.notes), data))
 }
 
-async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn validate_email(call: &CallContext<'_>) -> Result<Output> {
     let address = call.text("email").unwrap_or_default();
     let (is_valid, summary) = match (address.parse::<Address>(), call.services.resolver) {
         (Err(error), _) => (false, l10n::contacts::invalid(address, error)),
@@ -261,7 +257,7 @@ async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The contact with the id in the arguments.
-async fn by_id<'a>(call: &CallContext<'a>) -> Result<Known<'a, Entry>, Failure> {
+async fn by_id<'a>(call: &CallContext<'a>) -> Result<Known<'a, Entry>> {
     let id = call.text("id").unwrap_or_default();
     let entries = Entries::of(call).await?;
     let found = entries.known().find(|(_, entry)| entry.contact.id == id);
@@ -270,7 +266,7 @@ async fn by_id<'a>(call: &CallContext<'a>) -> Result<Known<'a, Entry>, Failure> 
     Ok((account, entry.clone()))
 }
 
-async fn get(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn get(call: &CallContext<'_>) -> Result<Output> {
     let (account, Entry { contact, .. }) = by_id(call).await?;
     let mut summary = labelled(call, AccountService::Contacts, account, spoken(&contact));
     if !contact.notes.is_empty() {
@@ -279,7 +275,7 @@ async fn get(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::outside_if(account.is_some(), summary, item_in(call, account, &contact)))
 }
 
-async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let blank = Contact {
         id: format!("{}@adjutant", call.execution),
         name: String::new(),
@@ -305,7 +301,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     Ok(Output::ours(summary, item_in(call, account, &contact)).undone_by(undo::left(&made)))
 }
 
-async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let (account, Entry { contact, mut card, location }) = by_id(call).await?;
     let before = card.text();
     let contact = changed(&contact, call)?;
@@ -331,7 +327,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     Ok(Output::outside_if(account.is_some(), summary, data).undone_by(undo::left(&changed)))
 }
 
-async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn organizations(call: &CallContext<'_>) -> Result<Output> {
     let query = call.lowercase("query");
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (entries, mut untrusted) = (Entries::of(call).await?, false);
@@ -354,7 +350,7 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The addresses and names of an argument, each name as the one contact it means.
-pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Address>, Failure> {
+pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Address>> {
     let mut parties = Vec::new();
     for text in call.texts(argument) {
         SkillError::unless_seen(text)?;
@@ -367,7 +363,7 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
 }
 
 /// The contact of this name: an equal name wins over one that contains the words.
-async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure> {
+async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
     let (entries, query) = (Entries::all(call).await?, name.to_lowercase());
     let has_words = |contact: &Contact| {
         let name = contact.name.to_lowercase();

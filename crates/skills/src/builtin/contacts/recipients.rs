@@ -11,7 +11,7 @@ use adjutant_types::AccountService;
 
 use super::Entries;
 use super::account::Entry;
-use crate::Failure;
+use crate::Result;
 use crate::builtin::{CallContext, email};
 
 /// Mail addresses for the check of [`adjutant_turn::trust`]: with the names that only this person's contacts, or an address of
@@ -19,7 +19,7 @@ use crate::builtin::{CallContext, email};
 pub(in crate::builtin) async fn recipients(
     call: &CallContext<'_>,
     parties: &[Address],
-) -> Result<Vec<Target>, Failure> {
+) -> Result<Vec<Target>> {
     let own = email::writer(call).address;
     let parties = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
     let entries = match call.accounts.all().check(AccountService::Contacts) {
@@ -70,7 +70,7 @@ pub async fn contacts_among(
     call: &CallContext<'_>,
     addresses: &[String],
     words: &OwnWords,
-) -> Result<BTreeMap<String, ContactMatch>, Failure> {
+) -> Result<BTreeMap<String, ContactMatch>> {
     let is_open = call.accounts.all().check(AccountService::Contacts).is_ok();
     let (true, false, Ok(entries)) = (is_open, addresses.is_empty(), Entries::all(call).await) else {
         return Ok(BTreeMap::new());

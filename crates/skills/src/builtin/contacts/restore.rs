@@ -6,7 +6,7 @@ use adjutant_store::objects::{self, TimeSpan};
 use adjutant_types::{AccountId, AccountService};
 
 use super::{Entry, all_of, own_entries, server};
-use crate::Failure;
+use crate::Result;
 use crate::builtin::merged::of_step;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::builtin::{CallContext, Location};
@@ -23,7 +23,7 @@ pub(in crate::builtin) async fn put_back(
     uid: &str,
     (before, after): (Option<&str>, Option<&str>),
     writes: &mut Batch,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let account = match of_step(call, AccountService::Contacts, account) {
         None if !account.is_empty() => return Ok(Outcome::Impossible),
         found => found,

@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::{inbox, inbox_of, letter_in, message_id, parties};
 use crate::builtin::{CallContext, notes, text};
 use crate::file_store::{self, Fetched, MAX_BYTES};
-use crate::{Failure, Output, SkillError};
+use crate::{Output, Result, SkillError};
 
 /// Fetches an attachment and reads it.
-pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let number =
         call.arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
     let (account, letter) = letter_in(call, message_id(call)).await?;
@@ -34,7 +34,7 @@ pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
 }
 
 /// The files of a mail to be sent: texts, files that the person sent, files of mails, notes.
-pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>, Failure> {
+pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>> {
     let mut all = Vec::new();
     for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
         all.push(match (text(wanted, "file"), text(wanted, "note")) {
@@ -47,7 +47,7 @@ pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Vec<Attachment>, F
 }
 
 /// The files and notes that a call sends along. Its own texts are part of what it writes.
-pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+pub(super) async fn targets(call: &CallContext<'_>) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for wanted in call.arguments.get("attachments").and_then(Value::as_array).into_iter().flatten() {
         match (text(wanted, "file"), text(wanted, "note")) {
@@ -68,7 +68,7 @@ pub(super) fn named_target(name: &str) -> Target {
     Target::Named(name.replace(['/', '.', '-', '_'], " "))
 }
 
-async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment, Failure> {
+async fn of_file(call: &CallContext<'_>, id: &FileId) -> Result<Attachment> {
     let (file, bytes) = file_store::bytes(call, id).await?;
     Ok(Attachment { name: file.name, media_type: file.media_type, bytes })
 }
@@ -84,7 +84,7 @@ pub(super) fn check_size(letter: &Message) -> Result<(), SkillError> {
 }
 
 /// The attachments of a mail, to be sent on as they are.
-pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>, Failure> {
+pub(super) async fn of_mail(call: &CallContext<'_>, letter: &Message) -> Result<Vec<Attachment>> {
     check_size(letter)?;
     let (imap, mut left) = (inbox(call)?, MAX_BYTES);
     let mut all = Vec::new();
@@ -101,7 +101,7 @@ fn name(about: &AttachmentInfo) -> &str {
     about.name.as_deref().unwrap_or(unnamed)
 }
 
-async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment, Failure> {
+async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment> {
     call.services.check_notes(call.ctx).await?;
     let (path, text) = notes::whole(call, path).await?;
     let name = path.rsplit('/').next().unwrap_or_default();

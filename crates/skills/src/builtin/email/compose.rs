@@ -12,7 +12,7 @@ use crate::accounts::ConnectedAccount;
 use crate::builtin::merged::label;
 use crate::builtin::{CallContext, Preview, contacts};
 use crate::risk::fenced;
-use crate::{Failure, Risk, SkillError};
+use crate::{Result, Risk, SkillError};
 
 /// A mail to more recipients than this is risky.
 pub(in crate::builtin) const MANY: usize = 5;
@@ -59,7 +59,7 @@ fn is_given(call: &CallContext<'_>, name: &str) -> bool {
 }
 
 /// The new mail, or the draft, that a call sends.
-pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Draft, Failure> {
+pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Draft> {
     let missing = ["to", "subject", "body"].into_iter().find(|name| !is_given(call, name));
     match missing.filter(|_| call.text("draft").is_none()) {
         Some(name) => Err(SkillError::params(ours!(email::missing, Own(name))).into()),
@@ -69,7 +69,7 @@ pub(super) async fn to_send(call: &CallContext<'_>) -> Result<Draft, Failure> {
 
 /// The new mail that a call writes. Of a draft that it sends or replaces, whose subject is returned too, what it doesn't
 /// say stays; of a mail that it answers come the thread, and where nothing else is said, recipient and subject.
-pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Failure> {
+pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String)> {
     let former = match call.text("draft").or(call.text("replaces")) {
         Some(message_id) => Some(of_draft(call, message_id).await?),
         None => None,
@@ -102,7 +102,7 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String), Fa
     Ok((draft, former_subject.unwrap_or_default()))
 }
 
-async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft, Failure> {
+async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft> {
     let imap = inbox(call)?;
     let mut at = imap.find(message_id, &[FolderKind::Drafts]).await?;
     // An earlier attempt may have put it away. One that the person threw away isn't sent.
@@ -148,7 +148,7 @@ pub(super) async fn discard(call: &CallContext<'_>, draft: Option<&str>) -> Opti
 }
 
 /// The mail that a call answers, and the answer.
-pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
+pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft)> {
     let blank = blank(call, 0);
     let letter = super::letter(call, super::message_id(call)).await?;
     let reply = letter.reply(&[&blank.from.address], call.flag("all"));
@@ -166,7 +166,7 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<(Message, Draft), Fa
 }
 
 /// The mail that forwards another one, and that one; its files come later.
-pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), Failure> {
+pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft)> {
     let letter = super::letter(call, super::message_id(call)).await?;
     let note = call.text("body").map(|body| format!("{body}\n\n")).unwrap_or_default();
     let quote = letter.reply(&[], false).quote;
@@ -181,25 +181,25 @@ pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Message, Draft), 
 }
 
 /// The same as a person is asked about it: its files are only named, so that they're fetched once, to be sent.
-pub(super) async fn forward_preview(call: &CallContext<'_>) -> Result<Preview, Failure> {
+pub(super) async fn forward_preview(call: &CallContext<'_>) -> Result<Preview> {
     let (letter, draft) = forward(call).await?;
     attachment::check_size(&letter)?;
     named_preview(call, &draft, &attachment::named(&letter))
 }
 
 /// The same with its files.
-pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft, Failure> {
+pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft> {
     let (letter, draft) = forward(call).await?;
     let attachments = attachment::of_mail(call, &letter).await?;
     Ok(Draft { attachments, ..draft })
 }
 
-pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {
+pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview> {
     let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
     named_preview(call, draft, &files)
 }
 
-fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Result<Preview, Failure> {
+fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Result<Preview> {
     // A mail that can't be composed fails before anyone is asked.
     draft.compose()?;
     let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
@@ -239,7 +239,7 @@ pub(in crate::builtin) fn is_outside(call: &CallContext<'_>, address: &str) -> b
 }
 
 /// Saves a mail as a file named after the execution.
-pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result<PathBuf, Failure> {
+pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result<PathBuf> {
     let folder = &call.services.outgoing;
     let path = folder.join(format!("{}.eml", call.execution));
     let written = async {

@@ -30,7 +30,7 @@ use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts, under};
 use crate::accounts::{ConnectedAccount, Inbox, PersonAccounts, Sender};
 use crate::executor::mail_id;
-use crate::{Approved, ErrorKind, Failure, Output, SkillError};
+use crate::{Approved, ErrorKind, Failure, Output, Result, SkillError};
 
 /// How much of a new draft's text is told, in characters.
 const BEGINNING: usize = 120;
@@ -65,7 +65,7 @@ impl BuiltinSkill for EmailSkill {
     }
 
     /// Of a mail that is in one of several accounts, that one.
-    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>, Failure> {
+    async fn account(&self, call: &CallContext<'_>) -> Result<Option<AccountId>> {
         let named = match self {
             Self::Search | Self::Read | Self::Attachment | Self::Status | Self::Triage => return Ok(None),
             Self::Send | Self::Draft => {
@@ -91,7 +91,7 @@ impl BuiltinSkill for EmailSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         let mut targets = match self {
             Self::Send | Self::Draft => {
                 let draft = match self {
@@ -129,7 +129,7 @@ impl BuiltinSkill for EmailSkill {
         Ok(targets)
     }
 
-    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool, Failure> {
+    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool> {
         let (Self::Move, Some(folder)) = (self, call.text("folder")) else { return Ok(false) };
         let mail = letter(call, message_id(call)).await?;
         Ok(undo::last_changes(call).await?.iter().any(|step| {
@@ -138,7 +138,7 @@ impl BuiltinSkill for EmailSkill {
         }))
     }
 
-    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>> {
         let draft = match self {
             Self::Send => compose::to_send(call).await?,
             Self::Reply => compose::reply(call).await?.1,
@@ -152,7 +152,7 @@ impl BuiltinSkill for EmailSkill {
         })
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         match self {
             Self::Send => compose::preview(call, &compose::to_send(call).await?),
             Self::Reply => compose::preview(call, &compose::reply(call).await?.1),
@@ -161,7 +161,7 @@ impl BuiltinSkill for EmailSkill {
         }
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
         let named = match self {
             Self::Mark | Self::Move => call.text("message_id"),
             Self::Draft => call.text("replaces").or(call.text("message_id")),
@@ -177,12 +177,7 @@ impl BuiltinSkill for EmailSkill {
         Ok(Some(labelled(call, AccountService::Mail, account, subject)))
     }
 
-    async fn run(
-        &self,
-        call: &CallContext<'_>,
-        approved: &Approved,
-        writes: &mut Batch,
-    ) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output> {
         // Boxed where they are large: each is a part of every call's future otherwise.
         match self {
             Self::Send => {
@@ -285,7 +280,7 @@ fn inboxes<'a>(call: &CallContext<'a>) -> Result<Vec<&'a ConnectedAccount>, Skil
     Ok(accounts)
 }
 
-async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message, Failure> {
+async fn letter(call: &CallContext<'_>, message_id: &str) -> Result<Message> {
     Ok(letter_in(call, message_id).await?.1)
 }
 
@@ -295,10 +290,7 @@ fn is_of_one(error: &SkillError) -> bool {
 }
 
 /// Reads a mail from the first account that has it.
-async fn letter_in<'a>(
-    call: &CallContext<'a>,
-    message_id: &str,
-) -> Result<(&'a ConnectedAccount, Message), Failure> {
+async fn letter_in<'a>(call: &CallContext<'a>, message_id: &str) -> Result<(&'a ConnectedAccount, Message)> {
     let mut failed: Option<SkillError> = None;
     for account in inboxes(call)? {
         match letter_of(call, account, message_id).await {
@@ -314,11 +306,7 @@ async fn letter_in<'a>(
 
 /// Reads a mail of this account, with its date in the person's zone, unless it was set aside because reading it ended the
 /// process twice.
-async fn letter_of(
-    call: &CallContext<'_>,
-    account: &ConnectedAccount,
-    message_id: &str,
-) -> Result<Message, Failure> {
+async fn letter_of(call: &CallContext<'_>, account: &ConnectedAccount, message_id: &str) -> Result<Message> {
     let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
     let read = attempts::counted(call.store(), &what, inbox_of(account)?.read(message_id)).await?;
     let quarantined = || SkillError::params(ours!(l10n::email::set_aside));
@@ -348,7 +336,7 @@ fn answer(target: &mut Target, letter: &Message) {
     }
 }
 
-async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let replaced = call.text("replaces");
     // The subject of an answer is somebody else's.
     let is_answer = call.text("message_id").is_some();
@@ -405,7 +393,7 @@ enum Fate {
     NotFound,
 }
 
-async fn fate(account: &ConnectedAccount, message_id: &str) -> Result<Fate, Failure> {
+async fn fate(account: &ConnectedAccount, message_id: &str) -> Result<Fate> {
     let imap = inbox_of(account)?;
     let bare = |message_id: &str| message_id.trim_matches(['<', '>']).to_lowercase();
     let is_this = |original: &str| bare(original) == bare(message_id);
@@ -416,7 +404,7 @@ async fn fate(account: &ConnectedAccount, message_id: &str) -> Result<Fate, Fail
     Ok(imap.find(message_id, &[FolderKind::Sent]).await?.map_or(Fate::NotFound, |_| Fate::Sent))
 }
 
-async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn status(call: &CallContext<'_>) -> Result<Output> {
     let (accounts, id) = (inboxes(call)?, message_id(call));
     let fates = merged(&accounts, |account| fate(account, id)).await?;
     let bounce = fates.found.iter().find_map(|(_, fate)| match fate {

@@ -14,7 +14,7 @@ use super::{inbox_of, inboxes, is_of_one, labelled, letter_in, letter_of, merged
 use crate::accounts::ConnectedAccount;
 use crate::builtin::merged::label;
 use crate::builtin::{CallContext, under};
-use crate::{Failure, Output, SkillError};
+use crate::{Failure, Output, Result, SkillError};
 
 /// The texts of several mails share this many bytes.
 const TEXTS: usize = 14_000;
@@ -72,11 +72,11 @@ impl<'a> Mails<'a> {
     }
 }
 
-pub(super) async fn search_in(account: &ConnectedAccount, query: &Query) -> Result<Found, Failure> {
+pub(super) async fn search_in(account: &ConnectedAccount, query: &Query) -> Result<Found> {
     Ok(inbox_of(account)?.search(query).await?)
 }
 
-pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn search(call: &CallContext<'_>) -> Result<Output> {
     let argument = |name: &str| call.text(name).map(str::to_owned);
     let with_text = call.flag("with_text");
     let query = Query {
@@ -122,7 +122,7 @@ async fn add_text_of(
     (item, (account, mail)): (&mut Value, &Mail<'_>),
     share: usize,
     listed: Option<&HashSet<&String>>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     match letter_of(call, account, &mail.id).await {
         Ok(letter) => add_text(item, &letter, share, listed),
         // One that is gone or set aside doesn't hide the others.
@@ -204,7 +204,7 @@ fn names(files: &[AttachmentInfo]) -> Vec<String> {
     (1..).zip(files).map(name).collect()
 }
 
-pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn read(call: &CallContext<'_>) -> Result<Output> {
     let several = call.texts("message_ids");
     let Some(one) = call.text("message_id").filter(|_| several.is_empty()) else {
         return read_several(call, &several).await;
@@ -234,7 +234,7 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::new(summary, data))
 }
 
-async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output, Failure> {
+async fn read_several(call: &CallContext<'_>, ids: &[&str]) -> Result<Output> {
     if ids.is_empty() {
         return Err(SkillError::params(ours!(email::which_email)).into());
     }
@@ -268,7 +268,7 @@ fn first_of(mail: &Message) -> Option<&String> {
 }
 
 /// The mails of a mail's thread. Some programs name nothing but the mail that is answered, so what was found leads further.
-async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found, Failure> {
+async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found> {
     let mut ids: Vec<String> = first_of(letter).into_iter().chain(&letter.message_id).cloned().collect();
     ids.dedup();
     let mut steps = 0;
@@ -292,7 +292,7 @@ async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found
 }
 
 /// The mails that a mail answers, and those that answer it: of many the last ones.
-async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Result<Output, Failure> {
+async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Result<Output> {
     let mut found = Mails::of(vec![(account, thread_of(account, &letter).await?)], MAX_READ);
     let is_cut = found.total > found.mails.len();
     // It may be in a folder that isn't searched; and a mail may be in several.

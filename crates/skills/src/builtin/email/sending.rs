@@ -28,7 +28,7 @@ use super::compose::{mail_account, save_as_file};
 use super::{Mailbox, inbox, labelled, no_account, parties};
 use crate::accounts::Sender;
 use crate::builtin::CallContext;
-use crate::{Approved, ErrorKind, Failure, Output, SkillError};
+use crate::{Approved, ErrorKind, Failure, Output, Result, SkillError};
 
 /// How often, and at which interval, we look for a mail that may have been sent: it has to arrive first.
 const LOOKUPS: u32 = 20;
@@ -112,8 +112,8 @@ pub(super) async fn is_begun(call: &CallContext<'_>) -> Result<bool, StoreError>
 /// What a call sends, composed. After a crash it may be out already, and then nobody knows if this fails.
 pub(super) async fn composed<T>(
     call: &CallContext<'_>,
-    composing: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    composing: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let composed = composing.await;
     if matches!(composed, Err(Failure::Skill(_))) && is_begun(call).await? {
         return Err(SkillError::unknown_outcome().into());
@@ -122,11 +122,7 @@ pub(super) async fn composed<T>(
 }
 
 /// Sends the mail of a call, or saves it as a file where there is no account.
-pub(super) async fn send(
-    call: &CallContext<'_>,
-    draft: Draft,
-    approved: &Approved,
-) -> Result<Output, Failure> {
+pub(super) async fn send(call: &CallContext<'_>, draft: Draft, approved: &Approved) -> Result<Output> {
     let is_outside = is_outside_draft(call, call.text("draft")).await?;
     let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
     let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
@@ -159,7 +155,7 @@ pub(super) async fn answer(
     original: Option<&str>,
     draft: Draft,
     approved: &Approved,
-) -> Result<Output, Failure> {
+) -> Result<Output> {
     let sent = send(call, draft, approved).await?;
     if let Some(original) = original
         && let Err(error) = inbox(call)?.flag(original, FlagChange::Answered).await
@@ -189,7 +185,7 @@ pub(in crate::builtin) async fn send_once(
     mut draft: Draft,
     number: usize,
     _: &Approved,
-) -> Result<Option<MailError>, Failure> {
+) -> Result<Option<MailError>> {
     let account = mail_account(call).ok_or_else(|| no_account(call))?;
     let mail = account.mail.as_deref().ok_or_else(|| no_account(call))?;
     if mail.self_copy {
@@ -215,7 +211,7 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    async fn advance(&self, letter: &Composed) -> Result<(), Failure> {
+    async fn advance(&self, letter: &Composed) -> Result<()> {
         let stored = executions::phase(self.call.store(), self.call.execution).await?;
         match Phase::of(stored.as_deref(), self.number) {
             Phase::NotStarted => self.hand_over(letter, stored.as_deref()).await,
@@ -224,11 +220,11 @@ impl Sending<'_> {
         }
     }
 
-    async fn set(&self, phase: Phase) -> Result<(), Failure> {
+    async fn set(&self, phase: Phase) -> Result<()> {
         self.store(phase.stored(self.number).as_deref()).await
     }
 
-    async fn store(&self, phase: Option<&str>) -> Result<(), Failure> {
+    async fn store(&self, phase: Option<&str>) -> Result<()> {
         let mut batch = self.call.ctx.batch();
         executions::set_phase(&mut batch, self.call.execution, phase);
         self.call.store().write(batch).await?;
@@ -236,7 +232,7 @@ impl Sending<'_> {
     }
 
     /// Finds out whether a mail that may have been sent was.
-    async fn settle(&self) -> Result<(), Failure> {
+    async fn settle(&self) -> Result<()> {
         let is_sent = self.was_sent().await
             || (self.call.ctx.io.lease.heartbeat.is_fresh()
                 && self.mail.smtp.resume(self.message_id).await.unwrap_or(false));
@@ -246,7 +242,7 @@ impl Sending<'_> {
         }
     }
 
-    async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<(), Failure> {
+    async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<()> {
         let before_data = async {
             let committed = self.set(Phase::HandedOver).await;
             fail_point("mail-handed-over");

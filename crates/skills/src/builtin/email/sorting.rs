@@ -10,7 +10,7 @@ use crate::accounts::{Inbox, PersonAccounts};
 use crate::builtin::merged::{id_of, of_step};
 use crate::builtin::undo::{self, Outcome, Step};
 use crate::builtin::{CallContext, Services};
-use crate::{Failure, Output, SkillError};
+use crate::{Output, Result, SkillError};
 
 impl Services {
     /// Marks emails as read that a person was told of, in each account that has them. If that fails, they were told all
@@ -46,7 +46,7 @@ fn opposite(word: &str) -> &'static str {
     }
 }
 
-pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output> {
     let word = call.text("as").unwrap_or_default();
     let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
@@ -60,7 +60,7 @@ pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::new(summary, data).undone_by(undo::left(&marked)))
 }
 
-pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output> {
     let folder = call.text("folder").unwrap_or_default();
     let imap = inbox(call)?;
     let mail = letter(call, message_id(call)).await?;
@@ -89,7 +89,7 @@ pub(in crate::builtin) async fn move_back(
     message_id: &str,
     from: &str,
     to: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let account = of_step(call, AccountService::Mail, account);
     let Some(account) = account else { return Ok(Outcome::Impossible) };
     let imap = inbox_of(account)?;
@@ -109,7 +109,7 @@ pub(in crate::builtin) async fn mark_back(
     account: &AccountId,
     message_id: &str,
     back: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let account = of_step(call, AccountService::Mail, account);
     let Some(account) = account else { return Ok(Outcome::Impossible) };
     inbox_of(account)?.flag(message_id, flag(back)).await?;

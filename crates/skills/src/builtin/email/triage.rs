@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::reading::{Mail, Mails, item, line, search_in, time};
 use super::{inboxes, merged};
 use crate::builtin::{CallContext, contacts_among, under};
-use crate::{Failure, Output};
+use crate::{Output, Result};
 
 /// The most mails of a call, and of a page: what one call of a model is given.
 const MOST: usize = 100;
@@ -54,7 +54,7 @@ fn shown(n: usize, mail: &Message, zone: Tz) -> String {
 
 /// Mails without an answer, read or not, those of the person's contacts first, and how many others need none. What the
 /// person took off their list, or put off, isn't among them.
-pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output> {
     let since = time(call, "since")?.unwrap_or_else(|| call.now() - TimeDelta::days(DAYS));
     let query = Query { since: Some(since), unanswered: true, limit: MOST, ..Query::default() };
     let searched = merged(&inboxes(call)?, |account| search_in(account, &query)).await?;

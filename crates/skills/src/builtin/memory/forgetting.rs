@@ -11,14 +11,14 @@ use serde_json::json;
 use super::{Quotes, SHOWN, asker, listed, output};
 use crate::builtin::CallContext;
 use crate::builtin::undo::{self, Step};
-use crate::{Failure, Output, SkillError};
+use crate::{Output, Result, SkillError};
 
 /// How many memories are shown that somebody may have meant.
 const NEAREST: usize = 10;
 /// How many memories are shown that may be meant beside those that were forgotten.
 const RELATED: usize = 3;
 
-pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let meant = to_forget(call).await?;
     let query = query(call);
     let mentioned = adjutant_memory::forget(call.store(), forgetting(call), &meant, query, writes).await?;
@@ -59,7 +59,7 @@ fn as_it_goes(meant: &Meant) -> MemoryRow {
 }
 
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".
-pub(super) async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText, Failure> {
+pub(super) async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorText> {
     let what = call.text("query").or(call.text("id")).unwrap_or("that");
     let (store, person) = (call.store(), &call.ctx.turn.person.id);
     let mut near = found_in_memories(call, what, NEAREST).await?;
@@ -74,11 +74,7 @@ pub(super) async fn nothing_to_forget(call: &CallContext<'_>) -> Result<ErrorTex
 }
 
 /// The memories beside the forgotten ones that may be meant as well: "where I live" is also "moved to Lyon".
-async fn related_memories(
-    call: &CallContext<'_>,
-    query: &str,
-    gone: &[MemoryRow],
-) -> Result<String, Failure> {
+async fn related_memories(call: &CallContext<'_>, query: &str, gone: &[MemoryRow]) -> Result<String> {
     let name = &call.ctx.turn.person.name;
     // The person's own name is in most of them.
     let is_telling = |word: &&str| !adjutant_memory::has_all_words(name, word);
@@ -94,17 +90,13 @@ async fn related_memories(
     })
 }
 
-async fn found_in_memories(
-    call: &CallContext<'_>,
-    what: &str,
-    max: usize,
-) -> Result<Vec<MemoryRow>, Failure> {
+async fn found_in_memories(call: &CallContext<'_>, what: &str, max: usize) -> Result<Vec<MemoryRow>> {
     let found = adjutant_memory::search(call.store(), asker(call), what, SearchIn::Memories, "", max).await?;
     Ok(found.into_iter().filter_map(Found::memory).collect())
 }
 
 /// The memories without outside text, which is shown by a skill that marks it.
-async fn ours(call: &CallContext<'_>, mut rows: Vec<MemoryRow>) -> Result<Vec<MemoryRow>, Failure> {
+async fn ours(call: &CallContext<'_>, mut rows: Vec<MemoryRow>) -> Result<Vec<MemoryRow>> {
     let outside = taints::of_domain(call.store(), "memory").await?;
     rows.retain(|row| !outside.contains_key(row.id.as_str()));
     Ok(rows)
@@ -129,13 +121,13 @@ fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
 }
 
 /// How many messages would be hidden with these memories.
-pub(super) async fn mentioned(call: &CallContext<'_>, meant: &[Meant]) -> Result<usize, Failure> {
+pub(super) async fn mentioned(call: &CallContext<'_>, meant: &[Meant]) -> Result<usize> {
     Ok(adjutant_memory::mentions(call.store(), forgetting(call), meant, query(call)).await?.len())
 }
 
 /// What `memory.forget` means: a memory by its id, or all that have every word of the query. Where only the past of one
 /// has them, that is meant alone.
-pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<Meant>, Failure> {
+pub(super) async fn to_forget(call: &CallContext<'_>) -> Result<Vec<Meant>> {
     let (id, query) = (call.text("id"), call.text("query").unwrap_or_default());
     if id.is_none() && query.is_empty() {
         return Ok(Vec::new());

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::handlers::http::shorten;
 use crate::risk::fenced;
-use crate::{Approved, ErrorKind, Failure, Output, Risk, SkillError, file_store};
+use crate::{Approved, ErrorKind, Output, Result, Risk, SkillError, file_store};
 
 domain! {
     "notes", "../../../../../skills/notes.toml", NotesSkill {
@@ -66,7 +66,7 @@ impl BuiltinSkill for NotesSkill {
         }
     }
 
-    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>, Failure> {
+    async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>> {
         let adds = match self {
             Self::Create => !call.flag("overwrite"),
             Self::Append => true,
@@ -77,7 +77,7 @@ impl BuiltinSkill for NotesSkill {
         Ok((adds && !folder.is_empty()).then_some(Allowance::Notes { folder }))
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         if matches!(self, Self::Create | Self::Append) {
             // A file that can't be read is told before anyone is asked.
             words(call).await?;
@@ -93,7 +93,7 @@ impl BuiltinSkill for NotesSkill {
         Ok(preview)
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output> {
         match self {
             Self::Search => search(call).await,
             Self::List => list(call).await,
@@ -108,7 +108,7 @@ impl BuiltinSkill for NotesSkill {
 
 impl NotesSkill {
     /// The change that the call would make to the note.
-    async fn change(&self, call: &CallContext<'_>) -> Result<Change, Failure> {
+    async fn change(&self, call: &CallContext<'_>) -> Result<Change> {
         let path = NotePath::read(call.text("path").unwrap_or_default())?;
         let text = &words(call).await?;
         let before = match on_disk(call, path.clone(), |notes, path| notes.get(&path)).await {
@@ -134,7 +134,7 @@ impl NotesSkill {
         Ok(Change { path, before, text: new })
     }
 
-    async fn write(&self, call: &CallContext<'_>, change: Change) -> Result<Output, Failure> {
+    async fn write(&self, call: &CallContext<'_>, change: Change) -> Result<Output> {
         let Change { path, before, text } = change;
         let is_done = before.as_ref().is_some_and(|note| note.text == text);
         // Made by an earlier attempt, or there already.
@@ -176,7 +176,7 @@ impl Change {
 }
 
 /// The text that a call puts into a note: its own, and below that the text of a file.
-async fn words(call: &CallContext<'_>) -> Result<String, Failure> {
+async fn words(call: &CallContext<'_>) -> Result<String> {
     let text = call.arguments["text"].as_str().unwrap_or_default();
     let Some(id) = call.text("file") else {
         let is_there = call.arguments["text"].is_string();
@@ -216,13 +216,13 @@ async fn on_disk<I: Send + 'static, T: Send + 'static>(
 }
 
 /// A note as it is, with its path.
-pub(super) async fn whole(call: &CallContext<'_>, path: &str) -> Result<(String, String), Failure> {
+pub(super) async fn whole(call: &CallContext<'_>, path: &str) -> Result<(String, String)> {
     let path = NotePath::read(path)?;
     let note = on_disk(call, path.clone(), |notes, path| notes.get(&path)).await?;
     Ok((path.to_string(), note.text))
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn search(call: &CallContext<'_>) -> Result<Output> {
     let query = call.lowercase("query");
     let folder = call.text("folder").unwrap_or_default().to_owned();
     let wanted = query.clone();
@@ -262,7 +262,7 @@ fn excerpt(text: &str, words: &str) -> String {
     line(found.unwrap_or_default(), 160)
 }
 
-async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn list(call: &CallContext<'_>) -> Result<Output> {
     let folder = call.text("folder").unwrap_or_default().to_owned();
     let paths = on_disk(call, folder, |notes, folder| notes.paths(&folder)).await?;
     let names: Vec<String> = paths.iter().take(call.limit()).map(ToString::to_string).collect();
@@ -273,7 +273,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::outside_if(!items.is_empty(), summary, json!({"items": items, "count": paths.len()})))
 }
 
-async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
+async fn read(call: &CallContext<'_>) -> Result<Output> {
     let path = NotePath::read(call.text("path").unwrap_or_default())?;
     let note = on_disk(call, path.clone(), |notes, path| notes.get(&path)).await?;
     let mut text = note.text;
@@ -289,7 +289,7 @@ pub(super) async fn put_back(
     path: &str,
     before: Option<&str>,
     after: &str,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let (path, before, after) = (NotePath::read(path)?, before.map(str::to_owned), after.to_owned());
     let done = on_disk(call, path, move |notes, path| {
         let now = match notes.get(&path) {

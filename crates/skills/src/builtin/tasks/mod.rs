@@ -20,7 +20,7 @@ use super::{
     BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, is_named,
     joined, read_rule, short_id, under,
 };
-use crate::{Approved, Failure, Output, Risk, SkillError};
+use crate::{Approved, Output, Result, Risk, SkillError};
 use search::{Filter, all_meant, listed, of_kind, search};
 
 domain! {
@@ -58,7 +58,7 @@ impl BuiltinSkill for TaskSkill {
         }
     }
 
-    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
         let thing = |task: &TaskRow| {
             let (id, title) = (task.id.to_string(), task.title.clone());
             Target::Thing(Thing { noun: "task", id, title, is_shared: false })
@@ -72,14 +72,14 @@ impl BuiltinSkill for TaskSkill {
         })
     }
 
-    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
         if call.text("id").is_none() {
             return Ok(None);
         }
         Ok(by_id(call).await.ok().map(|task| spoken(&task, call)))
     }
 
-    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let heading: fn(usize) -> String = match self {
             Self::Delete => l10n::tasks::delete_all,
             Self::Complete => l10n::tasks::complete_all,
@@ -97,7 +97,7 @@ impl BuiltinSkill for TaskSkill {
         Ok(Preview { risk: Risk::High, text: Some(text), ..Preview::default() })
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Create => create(call, writes),
             Self::Search => search(call).await,
@@ -228,7 +228,7 @@ fn like(due: When, time: NaiveDateTime) -> When {
     }
 }
 
-async fn changes(call: &CallContext<'_>) -> Result<Preview, Failure> {
+async fn changes(call: &CallContext<'_>) -> Result<Preview> {
     let old = by_id(call).await?;
     let mut new = old.clone();
     apply(&mut new, call)?;
@@ -250,7 +250,7 @@ async fn changes(call: &CallContext<'_>) -> Result<Preview, Failure> {
     ))
 }
 
-fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let person = call.ctx.turn.person.id.clone();
     let mut task = TaskRow::new(call.short_id(), person, String::new(), call.store().now());
     apply(&mut task, call)?;
@@ -273,7 +273,7 @@ fn mentions(task: &TaskRow, query: &str) -> bool {
 }
 
 /// The task with the id in the arguments, or the one open task that these words name.
-async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
+async fn by_id(call: &CallContext<'_>) -> Result<TaskRow> {
     let id = call.text("id").unwrap_or_default();
     if let Some(task) = tasks::by_id(call.store(), &call.ctx.turn.person.id, &id.into()).await? {
         return Ok(task);
@@ -285,16 +285,12 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     }
 }
 
-async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>, Failure> {
+async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>> {
     Ok(tasks::of_person(call.store(), &call.ctx.turn.person.id, Some(TaskState::Open), 1000).await?)
 }
 
 /// The one task that has this title or, if none has it, that these words mean.
-fn called(
-    all: &[TaskRow],
-    title: &str,
-    is_meant: impl Fn(&str, &str) -> bool,
-) -> Result<Option<TaskRow>, Failure> {
+fn called(all: &[TaskRow], title: &str, is_meant: impl Fn(&str, &str) -> bool) -> Result<Option<TaskRow>> {
     let wanted = title.to_lowercase();
     let exact: Vec<&TaskRow> = all.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
     let loose: Vec<&TaskRow> = all.iter().filter(|task| is_meant(&task.title, &wanted)).collect();
@@ -312,7 +308,7 @@ fn called(
     }
 }
 
-async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let old = by_id(call).await?;
     let mut task = old.clone();
     apply(&mut task, call)?;
@@ -322,7 +318,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
-async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     if let Some(all) = all_meant(call).await? {
         let (mut lines, mut items, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for task in all {
@@ -361,7 +357,7 @@ async fn complete_one(
     call: &CallContext<'_>,
     writes: &mut Batch,
     steps: &mut Vec<Step>,
-) -> Result<(TaskRow, Option<When>), Failure> {
+) -> Result<(TaskRow, Option<When>)> {
     let next = finish(call.store(), call.zone(), &task, writes, steps).await?;
     Ok((TaskRow { state: TaskState::Done, ..task }, next))
 }
@@ -374,7 +370,7 @@ pub async fn finish(
     task: &TaskRow,
     writes: &mut Batch,
     steps: &mut Vec<Step>,
-) -> Result<Option<When>, Failure> {
+) -> Result<Option<When>> {
     let now = store.now();
     tasks::complete(writes, &task.id, now);
     let done = TaskRow { state: TaskState::Done, ..task.clone() };
@@ -395,13 +391,13 @@ pub async fn finish(
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
-async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
+async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow> {
     let open = open_tasks(call).await?;
     let missing = || SkillError::not_found(ours!(l10n::tasks::none_called, FromCall(title)));
     called(&open, title, is_named)?.ok_or_else(|| missing().into())
 }
 
-async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     if let Some(all) = all_meant(call).await? {
         all.iter().for_each(|task| tasks::delete(writes, &task.id));
         let items: Vec<Value> = all.iter().map(item).collect();

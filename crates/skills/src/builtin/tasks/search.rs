@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{due_of, item, like, mentions, moment, spoken};
 use crate::builtin::{CallContext, read_rule, under};
-use crate::{Failure, Output, SkillError};
+use crate::{Output, Result, SkillError};
 
 /// Which tasks a search is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn shown_in(task: &TaskRow, span: Span, call: &CallContext<'_>) -> Option<String
     Some(spoken(&TaskRow { due: Some(due.iso()), due_at: None, ..task.clone() }, call))
 }
 
-pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+pub(super) async fn search(call: &CallContext<'_>) -> Result<Output> {
     let filter = Filter::of(call.text("state"));
     let span = due_span(call)?;
     let all = of_kind(call, filter).await?;
@@ -111,7 +111,7 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// All tasks of a kind, the most that a list can have.
-pub(super) async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Vec<TaskRow>, Failure> {
+pub(super) async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Vec<TaskRow>> {
     let mut all = tasks::of_person(call.store(), &call.ctx.turn.person.id, filter.stored(), 1000).await?;
     let now = call.store().now();
     all.retain(|task| filter != Filter::Overdue || task.due_at.is_some_and(|at| at < now));
@@ -124,7 +124,7 @@ pub(super) fn listed(tasks: &[TaskRow], call: &CallContext<'_>, heading: String)
 }
 
 /// The tasks that the argument `all` means; none without it.
-pub(super) async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskRow>>, Failure> {
+pub(super) async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskRow>>> {
     let Some(kind) = call.text("all") else { return Ok(None) };
     let filter = Filter::of(Some(kind));
     let all = of_kind(call, filter).await?;

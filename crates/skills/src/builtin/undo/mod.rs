@@ -28,7 +28,7 @@ use adjutant_types::{
 
 use super::{CallContext, Idempotency};
 use crate::accounts::PersonAccounts;
-use crate::{ErrorKind, Failure, Handler, Output, Registry, SkillError};
+use crate::{ErrorKind, Handler, Output, Registry, Result, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -69,7 +69,7 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 }
 
 /// Takes back the effects of the last turn that had any.
-pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let effects = last_effects(call).await?;
     if effects.is_empty() {
         return Ok(Output::ours(l10n::undo::nothing(), json!({"undone": 0})));
@@ -160,7 +160,7 @@ fn outcome_without_steps(call: &CallContext<'_>, row: &UndoRow) -> Outcome {
 }
 
 /// Refuses while a later turn than this one waits for an answer: the person may mean that.
-async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<(), Failure> {
+async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()> {
     let (store, ctx) = (call.store(), call.ctx);
     let (open, _) = questions::open_and_read(store, &ctx.turn.conversation.id).await?;
     let seq = turns::by_id(store, turn).await?.map(|turn| turn.seq);
@@ -175,19 +175,19 @@ async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()
 }
 
 /// The effects of the last turn of this person here that had any.
-async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
+async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>> {
     let Some((turn, rows)) = last_turn(call).await? else { return Ok(Vec::new()) };
     check_nothing_waits(call, &turn).await?;
     Ok(rows)
 }
 
-pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>, Failure> {
+pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
     let rows = last_turn(call).await?.map(|(_, rows)| rows).unwrap_or_default();
     Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
 }
 
 /// What would be taken back, in words.
-pub(crate) async fn told(call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+pub(crate) async fn told(call: &CallContext<'_>) -> Result<Option<String>> {
     let Some((_, rows)) = last_turn(call).await? else { return Ok(None) };
     let lines = rows.iter().map(|row| one_line(&what(call.registry, row), 200));
     Ok(Some(lines.collect::<Vec<_>>().join("; ")))
@@ -202,7 +202,7 @@ pub(super) async fn changes_of(
     Ok(serde_json::from_str(&undo).unwrap_or_default())
 }
 
-async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow>)>, Failure> {
+async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow>)>> {
     let ctx = call.ctx;
     let before =
         turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)

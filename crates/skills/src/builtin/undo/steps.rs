@@ -14,7 +14,7 @@ use adjutant_types::{AccountId, ConversationId, ScheduleState, TaskState, WatchS
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Failure;
+use crate::Result;
 use crate::builtin::watches::described;
 use crate::builtin::{CallContext, calendar, contacts, email, notes};
 
@@ -191,11 +191,7 @@ impl Step {
     }
 
     /// Puts it back, if it is as the call left it.
-    pub(super) async fn take_back(
-        &self,
-        call: &CallContext<'_>,
-        writes: &mut Batch,
-    ) -> Result<Outcome, Failure> {
+    pub(super) async fn take_back(&self, call: &CallContext<'_>, writes: &mut Batch) -> Result<Outcome> {
         match self {
             Self::Task { before, after } => Ok(task(call, before.as_ref(), after.as_ref(), writes).await?),
             Self::Memory { before, after, place } => {
