@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::DavError;
+use crate::{DavError, Result};
 
 const MAX_TEXT: usize = 16 << 20;
 /// The deepest nesting; an alarm in an event in a calendar is 3.
@@ -134,7 +134,7 @@ impl Component {
     }
 
     /// All components of a text, in order; text outside of them is ignored.
-    pub(crate) fn read_all(text: &str) -> Result<Vec<Self>, DavError> {
+    pub(crate) fn read_all(text: &str) -> Result<Vec<Self>> {
         if text.len() > MAX_TEXT {
             return Err(DavError::unreadable("the text is longer than 16 MB"));
         }

@@ -20,6 +20,8 @@ pub struct DavError {
     pub may_have_happened: bool,
 }
 
+pub type Result<T, E = DavError> = std::result::Result<T, E>;
+
 impl DavError {
     /// An error of which nothing else is known.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {

@@ -18,7 +18,7 @@ mod protocol;
 mod vcard;
 
 pub use adjutant_credential::ErrorKind;
-pub use error::DavError;
+pub use error::{DavError, Result};
 pub use ical::{
     Attendee, CalendarEvent, CustomZone, Effort, EventStatus, EventTime, Expansion, Occurrence,
     RecurrenceRule, ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,

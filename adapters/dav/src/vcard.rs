@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::DavError;
 use crate::content::{Component, Line, Node, escaped, split_escaped, unescaped};
+use crate::{DavError, Result};
 
 /// A contact. An empty text means that there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Card {
 
 impl Card {
     /// A new one, as vCard 3, which every server supports; `stamp` is the present time.
-    pub fn new(contact: &Contact, stamp: DateTime<Utc>) -> Result<Self, DavError> {
+    pub fn new(contact: &Contact, stamp: DateTime<Utc>) -> Result<Self> {
         let mut card = Component::new("VCARD");
         card.push(Line::new("VERSION", &[], "3.0"));
         card.push(Line::new("UID", &[], &escaped(&contact.id)));
@@ -37,7 +37,7 @@ impl Card {
         Ok(card)
     }
 
-    pub fn read(text: &str) -> Result<Self, DavError> {
+    pub fn read(text: &str) -> Result<Self> {
         let mut cards = Component::read_all(text)?.into_iter().filter(|part| part.is("VCARD"));
         match (cards.next(), cards.next()) {
             (Some(card), None) => Ok(Self { card }),
@@ -77,7 +77,7 @@ impl Card {
     }
 
     /// Writes the fields that differ; the id stays.
-    pub fn change(&mut self, new: &Contact, stamp: DateTime<Utc>) -> Result<(), DavError> {
+    pub fn change(&mut self, new: &Contact, stamp: DateTime<Utc>) -> Result<()> {
         let old = self.contact();
         if old.id.trim().is_empty() || new.name.trim().is_empty() {
             return Err(DavError::params("a contact needs an id and a name"));

@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::event_json::{self, FIELDS, PREFER};
-use crate::http::{Call, GraphError, Http};
+use crate::http::{Call, GraphError, Http, Result};
 use crate::{FOREIGN, GraphAccount, UID, by_uid, etag, is_changed, moment, text};
 
 /// In a range of so many days the service itself expands the series; in a longer one that would be too much.
@@ -125,7 +125,7 @@ impl GraphCalendar {
 
     /// An event, or a series with its exceptions, which only a request for one event gives
     /// (<https://learn.microsoft.com/graph/api/event-get>).
-    async fn event(&self, id: &str) -> Result<Option<Value>, GraphError> {
+    async fn event(&self, id: &str) -> Result<Option<Value>> {
         let fields = format!("{FIELDS},cancelledOccurrences,exceptionOccurrences");
         let expand = format!("exceptionOccurrences,{}", event_json::expand());
         let query = [("$select", fields.as_str()), ("$expand", expand.as_str())];
@@ -274,7 +274,7 @@ impl GraphCalendar {
     }
 
     /// The id of an instance of a series, if there is one.
-    async fn instance(&self, series: &Value, instance: &EventTime) -> Result<Option<String>, GraphError> {
+    async fn instance(&self, series: &Value, instance: &EventTime) -> Result<Option<String>> {
         let zone = event_json::zone_of(series);
         let is_it = |item: &&Value| {
             event_json::original_start(item, &zone).is_some_and(|start| is_same(&start, instance))

@@ -4,7 +4,7 @@ use adjutant_dav::{Card, Collection, Contact, CreateOutcome, DavError, ErrorKind
 use reqwest::{StatusCode, Url};
 use serde_json::{Map, Value, json};
 
-use crate::http::{Call, GraphError, Http};
+use crate::http::{Call, Http, Result};
 use crate::{GraphAccount, UID, by_uid, changed_at, etag, expand, is_changed, text, uid_of};
 
 /// What is asked of a contact (<https://learn.microsoft.com/graph/api/resources/contact>).
@@ -106,13 +106,13 @@ impl GraphContacts {
         }
     }
 
-    async fn contact(&self, id: &str) -> Result<Option<Value>, GraphError> {
+    async fn contact(&self, id: &str) -> Result<Option<Value>> {
         let expand = expand(&[UID]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str())];
         self.http.optional(&Call::get(self.http.url(&["me", "contacts", id], &query)?)).await
     }
 
-    fn folder(&self, book: &str, query: &[(&str, &str)]) -> Result<Url, GraphError> {
+    fn folder(&self, book: &str, query: &[(&str, &str)]) -> Result<Url> {
         match book {
             "" => self.http.url(&["me", "contacts"], query),
             book => self.http.url(&["me", "contactFolders", book, "contacts"], query),

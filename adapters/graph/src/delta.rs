@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::folders::Folders;
-use crate::http::{Call, GraphError};
+use crate::http::{Call, GraphError, Result};
 use crate::mail::{FIELDS, GraphMail, arrived, message};
 use crate::{moment, text};
 
@@ -40,7 +40,7 @@ impl GraphMail {
     }
 
     /// A mail of a page with its header. What a list leaves out of that is asked of the mail itself.
-    async fn with_header(&self, item: &Value, folders: &Folders) -> Result<(Message, Headline), GraphError> {
+    async fn with_header(&self, item: &Value, folders: &Folders) -> Result<(Message, Headline)> {
         let mut fields = item["internetMessageHeaders"].clone();
         if !fields.is_array() {
             let query = [("$select", "internetMessageHeaders")];

@@ -6,7 +6,7 @@ use adjutant_dav::ErrorKind;
 use adjutant_mail::FolderKind;
 use futures::future::try_join_all;
 
-use crate::http::{Call, GraphError, Http};
+use crate::http::{Call, GraphError, Http, Result};
 use crate::text;
 
 /// The folders with a purpose, by the names that the service knows in all languages
@@ -39,7 +39,7 @@ pub(crate) struct Folders(Vec<MailFolder>);
 impl Folders {
     /// Asks for all of them. A list of changes without a beginning is a list of all, at any depth
     /// (<https://learn.microsoft.com/graph/api/mailfolder-delta>).
-    pub(crate) async fn load(http: &Http) -> Result<Self, GraphError> {
+    pub(crate) async fn load(http: &Http) -> Result<Self> {
         let query = [("$select", "displayName,parentFolderId")];
         let url = http.url(&["me", "mailFolders", "delta"], &query)?;
         let all = http.all(Call::get(url), MAX_FOLDERS).await?;
@@ -71,13 +71,13 @@ impl Folders {
         self.0.iter().find(|folder| folder.id == id)
     }
 
-    pub(crate) fn by_kind(&self, kind: FolderKind) -> Result<&MailFolder, GraphError> {
+    pub(crate) fn by_kind(&self, kind: FolderKind) -> Result<&MailFolder> {
         let missing = || GraphError::new(ErrorKind::NotFound, format!("the mailbox has no {kind:?} folder"));
         self.0.iter().find(|folder| folder.kind == Some(kind)).ok_or_else(missing)
     }
 
     /// The folder that a person means: by its name, the last part of it, or its purpose.
-    pub(crate) fn named(&self, name: &str) -> Result<&MailFolder, GraphError> {
+    pub(crate) fn named(&self, name: &str) -> Result<&MailFolder> {
         let is_same = |other: &str| other.to_lowercase() == name.to_lowercase();
         let of_kind = |folder: &MailFolder| folder.kind.is_some_and(|kind| is_same(&format!("{kind:?}")));
         let last = |folder: &MailFolder| folder.name.rsplit('/').next().is_some_and(is_same);

@@ -137,7 +137,7 @@ pub(crate) struct Page {
 
 impl Pages<'_> {
     /// The next page, if there is one. A list without an end is an error.
-    pub(crate) async fn next(&mut self) -> Result<Option<Page>, GraphError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Page>> {
         let Some(call) = self.next.take() else { return Ok(None) };
         let mut page = self.http.page(&call).await?;
         self.read += 1;
@@ -161,6 +161,8 @@ pub(crate) struct GraphError {
     pub(crate) code: String,
     pub(crate) error: DavError,
 }
+
+pub(crate) type Result<T, E = GraphError> = std::result::Result<T, E>;
 
 impl GraphError {
     pub(crate) fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
@@ -211,7 +213,7 @@ impl Http {
     }
 
     /// The address of a thing; ids may hold slashes.
-    pub(crate) fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url, GraphError> {
+    pub(crate) fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url> {
         // They would lead to another thing.
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
             return Err(GraphError::new(ErrorKind::NotFound, "nothing has this id"));
@@ -229,17 +231,17 @@ impl Http {
         Ok(url)
     }
 
-    fn base(&self) -> Result<&(Client, Url), GraphError> {
+    fn base(&self) -> Result<&(Client, Url)> {
         self.base.as_ref().map_err(|error| error.clone().into())
     }
 
     /// The answer to a request; nothing if it has no body.
-    pub(crate) async fn json(&self, call: &Call) -> Result<Value, GraphError> {
+    pub(crate) async fn json(&self, call: &Call) -> Result<Value> {
         Ok(self.sized(call).await?.0)
     }
 
     /// The same, and how long it was.
-    async fn sized(&self, call: &Call) -> Result<(Value, usize), GraphError> {
+    async fn sized(&self, call: &Call) -> Result<(Value, usize)> {
         let (bytes, is_cut) = self.bytes(call, MAX_RESPONSE).await?;
         if is_cut {
             return Err(unreadable(call, "is longer than 32 MB"));
@@ -249,7 +251,7 @@ impl Http {
     }
 
     /// The thing behind an address, if it exists.
-    pub(crate) async fn optional(&self, call: &Call) -> Result<Option<Value>, GraphError> {
+    pub(crate) async fn optional(&self, call: &Call) -> Result<Option<Value>> {
         match self.json(call).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.is_not_found() => Ok(None),
@@ -258,7 +260,7 @@ impl Http {
     }
 
     /// The body of an answer up to a limit, and whether there was more.
-    pub(crate) async fn bytes(&self, call: &Call, most: usize) -> Result<(Vec<u8>, bool), GraphError> {
+    pub(crate) async fn bytes(&self, call: &Call, most: usize) -> Result<(Vec<u8>, bool)> {
         let (mut response, _permit) = self.send(call).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/html")) {
@@ -274,7 +276,7 @@ impl Http {
         Pages { http: self, next: Some(first), read: 0, bytes: 0 }
     }
 
-    pub(crate) async fn page(&self, call: &Call) -> Result<Page, GraphError> {
+    pub(crate) async fn page(&self, call: &Call) -> Result<Page> {
         let (mut page, bytes) = self.sized(call).await?;
         let Some(Value::Array(mut items)) = page.get_mut("value").map(Value::take) else {
             return Err(unreadable(call, "isn't a list"));
@@ -288,12 +290,7 @@ impl Http {
 
     /// A page of a list of changes: behind a link or, without one or if it has expired
     /// (<https://learn.microsoft.com/graph/delta-query-overview>), the first.
-    pub(crate) async fn changes(
-        &self,
-        link: Option<&str>,
-        first: Url,
-        prefer: &'static str,
-    ) -> Result<Page, GraphError> {
+    pub(crate) async fn changes(&self, link: Option<&str>, first: Url, prefer: &'static str) -> Result<Page> {
         if let Some(link) = link {
             match self.page(&Call::get(self.own(link)?).preferring(prefer)).await {
                 Err(error) if error.is_expired() => {}
@@ -305,14 +302,14 @@ impl Http {
 
     /// All items of a list, up to a limit. A list whose next page has expired is read again from its beginning, once
     /// (<https://learn.microsoft.com/graph/delta-query-overview>: 410, or `syncStateNotFound`).
-    pub(crate) async fn all(&self, first: Call, most: usize) -> Result<Vec<Value>, GraphError> {
+    pub(crate) async fn all(&self, first: Call, most: usize) -> Result<Vec<Value>> {
         match self.walk(first.clone(), most).await {
             Err(error) if error.is_expired() => self.walk(first, most).await,
             walked => walked,
         }
     }
 
-    async fn walk(&self, first: Call, most: usize) -> Result<Vec<Value>, GraphError> {
+    async fn walk(&self, first: Call, most: usize) -> Result<Vec<Value>> {
         let (mut items, mut pages) = (Vec::new(), self.pages(first));
         while items.len() < most
             && let Some(page) = pages.next().await?
@@ -325,11 +322,11 @@ impl Http {
 
     /// The next page, whose address is followed as it is (<https://learn.microsoft.com/graph/paging>), but never to another
     /// server: the token goes along.
-    fn follows(&self, call: &Call, link: &str) -> Result<Call, GraphError> {
+    fn follows(&self, call: &Call, link: &str) -> Result<Call> {
         Ok(Call { url: self.own(link)?, ..call.clone() })
     }
 
-    fn own(&self, link: &str) -> Result<Url, GraphError> {
+    fn own(&self, link: &str) -> Result<Url> {
         let origin = self.base()?.1.origin();
         let is_there = |url: &Url| url.origin() == origin && url.username().is_empty();
         let url = Url::parse(link).ok().filter(is_there);
@@ -338,7 +335,7 @@ impl Http {
 
     /// Puts a piece of a file to an address that needs no token
     /// (<https://learn.microsoft.com/graph/outlook-large-attachments>).
-    pub(crate) async fn put_piece(&self, to: &str, range: &str, piece: &[u8]) -> Result<(), GraphError> {
+    pub(crate) async fn put_piece(&self, to: &str, range: &str, piece: &[u8]) -> Result<()> {
         let (client, base) = self.base()?;
         let is_elsewhere = |url: &Url| url.scheme() == "https" && url.domain().is_some();
         let is_safe = |url: &Url| url.origin() == base.origin() || is_elsewhere(url);
@@ -351,7 +348,7 @@ impl Http {
     }
 
     /// Sends a request: with another token if this one was refused, and once more after a while if there were too many.
-    async fn send(&self, call: &Call) -> Result<(Response, Option<OwnedSemaphorePermit>), GraphError> {
+    async fn send(&self, call: &Call) -> Result<(Response, Option<OwnedSemaphorePermit>)> {
         let (client, _) = self.base()?;
         // It is never closed.
         let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
@@ -376,7 +373,7 @@ impl Http {
         }
     }
 
-    async fn token(&self, refused: Option<String>) -> Result<String, GraphError> {
+    async fn token(&self, refused: Option<String>) -> Result<String> {
         (self.token)(refused).await.map_err(|error| DavError::from(error).into())
     }
 }

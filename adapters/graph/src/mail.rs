@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::folders::Folders;
-use crate::http::{Call, GraphError, Http, quoted};
+use crate::http::{Call, GraphError, Http, Result, quoted};
 use crate::{GraphAccount, expand, moment, property, text, with_property};
 
 /// How long the list of folders is good.
@@ -76,7 +76,7 @@ impl GraphMail {
         Ok(())
     }
 
-    pub(crate) async fn folders(&self) -> Result<Arc<Folders>, GraphError> {
+    pub(crate) async fn folders(&self) -> Result<Arc<Folders>> {
         let mut cached = self.folders.lock().await;
         if let Some((_, folders)) = cached.as_ref().filter(|(since, _)| since.elapsed() < CACHE_TIME) {
             return Ok(Arc::clone(folders));
@@ -122,12 +122,7 @@ impl GraphMail {
     }
 
     /// The request for the first page of a search; none if nothing can be found.
-    async fn first_page(
-        &self,
-        query: &Query,
-        folder: Option<&str>,
-        limit: usize,
-    ) -> Result<Option<Call>, GraphError> {
+    async fn first_page(&self, query: &Query, folder: Option<&str>, limit: usize) -> Result<Option<Call>> {
         let expand = expand(&[LAST_VERB]);
         let (fields, top) = (format!("{FIELDS},body"), limit.clamp(PAGES.0, PAGES.1).to_string());
         let (words, mut filter) = (words(query), filter(query));
@@ -155,7 +150,7 @@ impl GraphMail {
     }
 
     /// The filter for the conversations of these Message-IDs; none if there are no such mails.
-    async fn conversations(&self, ids: &[String]) -> Result<Option<String>, GraphError> {
+    async fn conversations(&self, ids: &[String]) -> Result<Option<String>> {
         let mut found: Vec<String> = Vec::new();
         for item in self.with_message_ids(ids, "id,conversationId").await? {
             let filter = format!("conversationId eq '{}'", quoted(text(&item, "conversationId")));
@@ -167,11 +162,7 @@ impl GraphMail {
     }
 
     /// The mails with one of these Message-IDs.
-    pub(crate) async fn with_message_ids(
-        &self,
-        ids: &[String],
-        fields: &str,
-    ) -> Result<Vec<Value>, GraphError> {
+    pub(crate) async fn with_message_ids(&self, ids: &[String], fields: &str) -> Result<Vec<Value>> {
         let one = |id: &String| format!("internetMessageId eq '{}'", quoted(id));
         let filter = ids.iter().map(one).collect::<Vec<_>>().join(" or ");
         let query = [("$filter", filter.as_str()), ("$select", fields), ("$top", "20")];
@@ -209,7 +200,7 @@ impl GraphMail {
 
     /// The MIME text of a message, and whether it was cut
     /// (<https://learn.microsoft.com/graph/outlook-get-mime-message>).
-    async fn mime(&self, id: &str, most: usize) -> Result<(Vec<u8>, bool), GraphError> {
+    async fn mime(&self, id: &str, most: usize) -> Result<(Vec<u8>, bool)> {
         self.http.bytes(&Call::get(self.http.url(&["me", "messages", id, "$value"], &[])?), most).await
     }
 

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::http::{Call, GraphError};
+use crate::http::{Call, GraphError, Result};
 use crate::{GraphMail, text};
 
 /// The biggest request, in bytes (<https://learn.microsoft.com/graph/api/user-post-messages>: 4 MB).
@@ -59,12 +59,7 @@ impl GraphMail {
     }
 
     /// The draft of a mail, whole and the only one; none if the mail was sent before.
-    async fn prepare(
-        &self,
-        blind: &[String],
-        mail: &[u8],
-        message_id: &str,
-    ) -> Result<Option<String>, GraphError> {
+    async fn prepare(&self, blind: &[String], mail: &[u8], message_id: &str) -> Result<Option<String>> {
         let Some(mut drafts) = self.drafts(message_id).await? else { return Ok(None) };
         // Files of a big one may be missing.
         let reused = if is_big(mail) { None } else { drafts.pop() };
@@ -77,7 +72,7 @@ impl GraphMail {
     }
 
     /// The drafts with this Message-ID; none if it was sent. What lies in the trash isn't to be sent, and may be half a mail.
-    async fn drafts(&self, message_id: &str) -> Result<Option<Vec<String>>, GraphError> {
+    async fn drafts(&self, message_id: &str) -> Result<Option<Vec<String>>> {
         let fields = "id,isDraft,parentFolderId";
         let mut found = self.with_message_ids(&[message_id.to_owned()], fields).await?;
         if found.iter().any(|item| item["isDraft"] == json!(false)) {
@@ -91,23 +86,18 @@ impl GraphMail {
         Ok(Some(found.iter().map(|item| text(item, "id").to_owned()).collect()))
     }
 
-    async fn order(&self, draft: &str) -> Result<(), GraphError> {
+    async fn order(&self, draft: &str) -> Result<()> {
         self.http.json(&Call::order(self.http.url(&["me", "messages", draft, "send"], &[])?)).await?;
         Ok(())
     }
 
-    async fn discard(&self, draft: &str) -> Result<(), GraphError> {
+    async fn discard(&self, draft: &str) -> Result<()> {
         self.http.optional(&Call::delete(self.http.url(&["me", "messages", draft], &[])?)).await?;
         Ok(())
     }
 
     /// Makes a draft with this Message-ID and these blind recipients. Returns its id.
-    pub(crate) async fn make_draft(
-        &self,
-        mail: &[u8],
-        message_id: &str,
-        blind: &[String],
-    ) -> Result<String, GraphError> {
+    pub(crate) async fn make_draft(&self, mail: &[u8], message_id: &str, blind: &[String]) -> Result<String> {
         let too_big = || GraphError::new(ErrorKind::Params, "the mail is too big for Microsoft");
         let short = if is_big(mail) { Some(without_files(mail).ok_or_else(too_big)?) } else { None };
         let words = short.as_deref().map_or(mail, str::as_bytes);
@@ -138,12 +128,7 @@ impl GraphMail {
 
     /// Gives a draft what its MIME text can't: a Message-ID if the service gave another one, and blind recipients
     /// (<https://learn.microsoft.com/graph/api/message-update>).
-    async fn complete(
-        &self,
-        draft: &str,
-        message_id: Option<&str>,
-        blind: &[String],
-    ) -> Result<(), GraphError> {
+    async fn complete(&self, draft: &str, message_id: Option<&str>, blind: &[String]) -> Result<()> {
         let mut change = serde_json::Map::new();
         if let Some(message_id) = message_id {
             change.insert("internetMessageId".to_owned(), json!(message_id));
@@ -159,7 +144,7 @@ impl GraphMail {
         Ok(())
     }
 
-    async fn attach(&self, draft: &str, about: &AttachmentInfo, bytes: &[u8]) -> Result<(), GraphError> {
+    async fn attach(&self, draft: &str, about: &AttachmentInfo, bytes: &[u8]) -> Result<()> {
         let name = about.name.as_deref().unwrap_or("attachment");
         if bytes.len() <= SMALL_FILE {
             let url = self.http.url(&["me", "messages", draft, "attachments"], &[])?;

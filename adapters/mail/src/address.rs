@@ -8,8 +8,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
 
-use crate::MailError;
 use crate::compose::one_line;
+use crate::{MailError, Result};
 
 /// What an atom may hold besides letters and digits (RFC 5322 §3.2.3), except for what some servers read as a way to
 /// somebody else: `%`, `!`, `=`, `|` and `/`.
@@ -27,7 +27,7 @@ impl FromStr for Address {
     type Err = MailError;
 
     /// Parses `a@b` or `Name <a@b>`.
-    fn from_str(text: &str) -> Result<Self, MailError> {
+    fn from_str(text: &str) -> Result<Self> {
         let text = one_line("an address", text)?.trim();
         let (name, plain) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
             Some((name, plain)) => (name.trim().trim_matches('"').trim(), plain),
@@ -97,7 +97,7 @@ impl fmt::Display for Address {
 }
 
 /// An address with its domain in ASCII, so that only the local part can require SMTPUTF8.
-pub(crate) fn parse_address(text: &str) -> Result<SmtpAddress, MailError> {
+pub(crate) fn parse_address(text: &str) -> Result<SmtpAddress> {
     let wrong = || MailError::params(format!("`{text}` isn't an email address"));
     let (local, domain) = text.trim().rsplit_once('@').ok_or_else(wrong)?;
     let domain = idna::domain_to_ascii(domain).map_err(|_| wrong())?;

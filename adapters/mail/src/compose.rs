@@ -11,7 +11,7 @@ use lettre::message::{
 use pulldown_cmark::{Event as MarkdownEvent, Options, Parser, html};
 
 use crate::address::parse_address;
-use crate::{Address, MailError};
+use crate::{Address, MailError, Result};
 
 /// The longest subject, encoded, in bytes: the line length of RFC 5322 §2.1.1.
 const MAX_SUBJECT: usize = 998;
@@ -74,7 +74,7 @@ impl Draft {
         self.to.iter().chain(&self.cc).chain(&self.bcc).cloned().collect()
     }
 
-    pub fn compose(&self) -> Result<Composed, MailError> {
+    pub fn compose(&self) -> Result<Composed> {
         let mut to: Vec<String> = Vec::new();
         for address in self.to.iter().chain(&self.cc).chain(&self.bcc) {
             let one = parse_address(&address.address)?.to_string();
@@ -90,11 +90,11 @@ impl Draft {
     }
 
     /// The message for the Drafts folder: with `bcc`, and possibly without recipients.
-    pub fn unsent(&self) -> Result<Vec<u8>, MailError> {
+    pub fn unsent(&self) -> Result<Vec<u8>> {
         self.bytes(true)
     }
 
-    fn bytes(&self, with_bcc: bool) -> Result<Vec<u8>, MailError> {
+    fn bytes(&self, with_bcc: bool) -> Result<Vec<u8>> {
         let weight: usize = self.attachments.iter().map(|attachment| attachment.bytes.len()).sum();
         if weight.saturating_add(self.body.len()) > MAX_SIZE {
             return Err(too_big());
@@ -108,7 +108,7 @@ impl Draft {
         if bytes.len() > MAX_SIZE { Err(too_big()) } else { Ok(bytes) }
     }
 
-    fn head(&self, with_bcc: bool) -> Result<MessageBuilder, MailError> {
+    fn head(&self, with_bcc: bool) -> Result<MessageBuilder> {
         let from = mailbox(&self.from)?;
         // Not the real envelope: lettre rejects drafts without one.
         let nobody = lettre::address::Envelope::new(None, vec![from.email.clone()]);
@@ -144,7 +144,7 @@ impl Draft {
         Ok(head)
     }
 
-    fn content(&self) -> Result<MultiPart, MailError> {
+    fn content(&self) -> Result<MultiPart> {
         let mut says = self
             .multipart(MultiPartKind::Alternative, "says")
             .singlepart(SinglePart::plain(self.body.clone()))
@@ -186,14 +186,14 @@ fn too_big() -> MailError {
 }
 
 /// Header values are one line, so nobody can inject headers.
-pub(crate) fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, MailError> {
+pub(crate) fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str> {
     if text.chars().any(char::is_control) {
         return Err(MailError::params(format!("{what} must be one line without control characters")));
     }
     Ok(text)
 }
 
-fn subject(text: &str) -> Result<String, MailError> {
+fn subject(text: &str) -> Result<String> {
     let text = single_spaced(one_line("the subject", text)?);
     let mut encoded = Headers::new();
     if text.len() <= MAX_SUBJECT {
@@ -210,7 +210,7 @@ fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn mailbox(address: &Address) -> Result<Mailbox, MailError> {
+fn mailbox(address: &Address) -> Result<Mailbox> {
     let name = address.name.as_deref().map(|name| one_line("a name", name)).transpose()?;
     Ok(Mailbox::new(name.map(single_spaced), parse_address(&address.address)?))
 }
@@ -219,7 +219,7 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
-fn media_type(text: &str) -> Result<ContentType, MailError> {
+fn media_type(text: &str) -> Result<ContentType> {
     ContentType::parse(text).map_err(|error| MailError::params(format!("{text}: {error}")))
 }
 

@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::nesting::Nesting;
-use crate::{ErrorKind, MailError, Server, Tls};
+use crate::{ErrorKind, MailError, Result, Server, Tls};
 
 /// A connection to a server. It reads no more bytes than allowed, so that no server can fill the memory, and no response
 /// that nests so deep that it would exhaust the stack.
@@ -39,10 +39,7 @@ enum Inner {
 }
 
 /// Limits the time of one exchange.
-pub(crate) async fn within<T>(
-    timeout: Duration,
-    exchange: impl Future<Output = Result<T, MailError>>,
-) -> Result<T, MailError> {
+pub(crate) async fn within<T>(timeout: Duration, exchange: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::time::timeout(timeout, exchange).await.unwrap_or_else(|_| {
         Err(MailError::new(
             ErrorKind::Timeout,
@@ -52,13 +49,13 @@ pub(crate) async fn within<T>(
 }
 
 /// A parser that panics on a response fails that exchange only.
-pub(crate) async fn guarded<T>(exchange: impl Future<Output = Result<T, MailError>>) -> Result<T, MailError> {
+pub(crate) async fn guarded<T>(exchange: impl Future<Output = Result<T>>) -> Result<T> {
     let caught = AssertUnwindSafe(exchange).catch_unwind().await;
     caught.unwrap_or_else(|_| Err(MailError::tool("the server's response is invalid")))
 }
 
 /// Connects, with TLS if it is implicit.
-pub(crate) async fn connect(server: &Server) -> Result<Connection, MailError> {
+pub(crate) async fn connect(server: &Server) -> Result<Connection> {
     let connecting = async {
         let unreached = |error: io::Error| {
             MailError::network(format!("{}:{} can't be reached: {error}", server.host, server.port))
@@ -93,7 +90,7 @@ pub(crate) fn connection_lost(error: io::Error) -> MailError {
 
 impl Connection {
     /// The same connection with TLS from here on.
-    pub(crate) async fn encrypt(self, server: &Server) -> Result<Self, MailError> {
+    pub(crate) async fn encrypt(self, server: &Server) -> Result<Self> {
         let Inner::Plain(tcp) = self.inner else { return Ok(self) };
         let name = ServerName::try_from(server.host.clone())
             .map_err(|_| MailError::params(format!("{} isn't a valid server name", server.host)))?;
@@ -108,7 +105,7 @@ impl Connection {
     }
 }
 
-async fn config(server: &Server) -> Result<Arc<ClientConfig>, MailError> {
+async fn config(server: &Server) -> Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     if let Some(file) = &server.ca_file {
         let unreadable = |why: &dyn ToString| {

@@ -16,7 +16,7 @@ pub use idle::{MailMark, MailNews, MailboxWatch};
 pub use search::{Found, Query};
 
 use crate::compose::message_id;
-use crate::{MailError, Server};
+use crate::{MailError, Result, Server};
 use session::{Command, Session};
 
 /// Where a Message-ID is searched first.
@@ -59,7 +59,7 @@ enum MessageRef {
 impl FromStr for MessageRef {
     type Err = MailError;
 
-    fn from_str(text: &str) -> Result<Self, MailError> {
+    fn from_str(text: &str) -> Result<Self> {
         let mut parts = text.splitn(3, ':');
         if let (Some(Ok(uid)), Some(Ok(validity)), Some(folder)) =
             (parts.next().map(str::parse), parts.next().map(str::parse), parts.next())
@@ -115,22 +115,22 @@ impl Imap {
     }
 
     /// Tests the login on a new connection.
-    pub async fn check(&self) -> Result<(), MailError> {
+    pub async fn check(&self) -> Result<()> {
         let session = Session::open(&self.server).await?;
         *self.session.lock().await = Some(session);
         Ok(())
     }
 
     /// All folders that can hold messages, with their purpose.
-    pub async fn folders(&self) -> Result<Vec<Folder>, MailError> {
+    pub async fn folders(&self) -> Result<Vec<Folder>> {
         run!(self, |session| { session.folders().await })
     }
 
     /// Finds a message by its Message-ID, in these folders or, if there are none, in the inbox, Sent, Archive and then
     /// all others.
-    pub async fn find(&self, id: &str, folders: &[FolderKind]) -> Result<Option<MessageLocation>, MailError> {
+    pub async fn find(&self, id: &str, folders: &[FolderKind]) -> Result<Option<MessageLocation>> {
         let id = message_id(id).ok_or_else(|| MailError::params(format!("`{id}` isn't a Message-ID")))?;
-        let found: Result<Option<Located>, MailError> = run!(self, |session| {
+        let found: Result<Option<Located>> = run!(self, |session| {
             let mut names = Vec::new();
             for kind in folders {
                 names.push(session.folder_for(*kind).await?);
@@ -144,7 +144,7 @@ impl Imap {
     }
 
     /// Makes the connection ready. Returns whether it is an old one, which may be dead.
-    async fn ready(&self, kept: &mut Option<Session>) -> Result<bool, MailError> {
+    async fn ready(&self, kept: &mut Option<Session>) -> Result<bool> {
         if kept.as_ref().is_some_and(|session| !session.is_broken) {
             return Ok(true);
         }
@@ -155,7 +155,7 @@ impl Imap {
 }
 
 /// The names of all folders, the most likely ones first.
-async fn all_folders(session: &mut Session) -> Result<Vec<String>, MailError> {
+async fn all_folders(session: &mut Session) -> Result<Vec<String>> {
     let mut folders = session.folders().await?;
     folders.sort_by_key(|folder| {
         SEARCHED_FIRST.iter().position(|kind| folder.kind == Some(*kind)).unwrap_or(SEARCHED_FIRST.len())
@@ -164,7 +164,7 @@ async fn all_folders(session: &mut Session) -> Result<Vec<String>, MailError> {
 }
 
 impl Session {
-    async fn locate(&mut self, name: &MessageRef) -> Result<Located, MailError> {
+    async fn locate(&mut self, name: &MessageRef) -> Result<Located> {
         let (uid, validity, folder) = match name {
             MessageRef::MessageId(id) => {
                 let names = all_folders(self).await?;
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Finds a message by its Message-ID and selects its folder.
-    async fn find_by_message_id(&mut self, id: &str, names: &[String]) -> Result<Option<Located>, MailError> {
+    async fn find_by_message_id(&mut self, id: &str, names: &[String]) -> Result<Option<Located>> {
         for folder in names {
             let opened = self.select(folder).await?;
             let search = Command::new("UID SEARCH HEADER Message-ID ").string(id);

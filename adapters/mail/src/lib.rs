@@ -70,7 +70,7 @@ pub struct Server {
 
 impl Server {
     /// What to log in with; another token than `refused`.
-    pub(crate) async fn secret(&self, refused: Option<&str>) -> Result<String, MailError> {
+    pub(crate) async fn secret(&self, refused: Option<&str>) -> Result<String> {
         let token = self.credential.secret(refused).await;
         token.map_err(|error| MailError::new((&error).into(), error.to_string()))
     }
@@ -100,6 +100,8 @@ pub struct MailError {
     /// The response to a change was lost, so it may have taken effect. When false, it certainly didn't.
     pub may_have_happened: bool,
 }
+
+pub type Result<T, E = MailError> = std::result::Result<T, E>;
 
 /// The longest error message, in characters.
 const MAX_MESSAGE: usize = 500;

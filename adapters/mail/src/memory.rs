@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use crate::compose::message_id;
 use crate::{
     Address, AttachmentInfo, Bounce, Envelope, FlagChange, FolderKind, Found, MailError, Message,
-    MessageLocation, Query,
+    MessageLocation, Query, Result,
 };
 
 const FOLDERS: [FolderKind; 6] = [
@@ -40,7 +40,7 @@ struct Stored {
 
 impl MemoryMailbox {
     /// There is no login.
-    pub async fn check(&self) -> Result<(), MailError> {
+    pub async fn check(&self) -> Result<()> {
         Ok(())
     }
 
@@ -48,7 +48,7 @@ impl MemoryMailbox {
         &self,
         envelope: &Envelope,
         before_data: impl Future<Output = Result<(), String>>,
-    ) -> Result<String, MailError> {
+    ) -> Result<String> {
         if envelope.to.is_empty() {
             return Err(MailError::params("the message has no recipients"));
         }
@@ -57,7 +57,7 @@ impl MemoryMailbox {
     }
 
     /// Finds messages, newest first.
-    pub async fn search(&self, query: &Query) -> Result<Found, MailError> {
+    pub async fn search(&self, query: &Query) -> Result<Found> {
         let within = query.folder.as_deref().map(folder_named).transpose()?;
         let is_there =
             |stored: &&Stored| within.map_or(!UNWANTED.contains(&stored.kind), |kind| stored.kind == kind);
@@ -73,12 +73,12 @@ impl MemoryMailbox {
     }
 
     /// Reads a message, without marking it as read.
-    pub async fn read(&self, id: &str) -> Result<Message, MailError> {
+    pub async fn read(&self, id: &str) -> Result<Message> {
         self.with(id, |stored| stored.shown()).await
     }
 
     /// Finds a message by its Message-ID, in these folders or, if there are none, in all.
-    pub async fn find(&self, id: &str, kinds: &[FolderKind]) -> Result<Option<MessageLocation>, MailError> {
+    pub async fn find(&self, id: &str, kinds: &[FolderKind]) -> Result<Option<MessageLocation>> {
         let found = self.with(id, |stored| (stored.kind, stored.location())).await.ok();
         Ok(found.filter(|(kind, _)| kinds.is_empty() || kinds.contains(kind)).map(|(_, at)| at))
     }
@@ -89,13 +89,13 @@ impl MemoryMailbox {
         id: &str,
         number: usize,
         most: usize,
-    ) -> Result<(AttachmentInfo, Vec<u8>), MailError> {
+    ) -> Result<(AttachmentInfo, Vec<u8>)> {
         let found = self.with(id, |stored| Message::attachment_of_file(&stored.bytes, number)).await?;
         let found = found.filter(|(_, bytes)| bytes.len() <= most);
         found.ok_or_else(|| MailError::not_found(format!("the message has no attachment {number}")))
     }
 
-    pub async fn flag(&self, id: &str, change: FlagChange) -> Result<(), MailError> {
+    pub async fn flag(&self, id: &str, change: FlagChange) -> Result<()> {
         let set = |stored: &mut Stored| {
             let message = &mut stored.message;
             match change {
@@ -110,7 +110,7 @@ impl MemoryMailbox {
     }
 
     /// Moves a message to a folder. Returns its new location.
-    pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<MessageLocation>, MailError> {
+    pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<MessageLocation>> {
         let kind = folder_named(folder)?;
         let set = |stored: &mut Stored| {
             stored.kind = kind;
@@ -125,7 +125,7 @@ impl MemoryMailbox {
         kind: FolderKind,
         bytes: &[u8],
         is_read: bool,
-    ) -> Result<Option<MessageLocation>, MailError> {
+    ) -> Result<Option<MessageLocation>> {
         let message = Message::parse(bytes);
         let missing = || MailError::params("the message has no Message-ID");
         let id = message.message_id.clone().ok_or_else(missing)?;
@@ -140,12 +140,12 @@ impl MemoryMailbox {
     }
 
     /// Nothing bounces.
-    pub async fn bounces(&self, _: Option<NaiveDate>, _: u32, _: usize) -> Result<Vec<Bounce>, MailError> {
+    pub async fn bounces(&self, _: Option<NaiveDate>, _: u32, _: usize) -> Result<Vec<Bounce>> {
         Ok(Vec::new())
     }
 
     /// Does something with the message of an id. The newest one counts: a sent copy may have come in, too.
-    async fn with<T>(&self, id: &str, work: impl FnOnce(&mut Stored) -> T) -> Result<T, MailError> {
+    async fn with<T>(&self, id: &str, work: impl FnOnce(&mut Stored) -> T) -> Result<T> {
         let wanted = message_id(id);
         let mut messages = self.messages.lock().await;
         let found = messages.iter_mut().rev().find(|stored| Some(&stored.message.id) == wanted.as_ref());
@@ -164,7 +164,7 @@ impl Stored {
     }
 }
 
-fn folder_named(name: &str) -> Result<FolderKind, MailError> {
+fn folder_named(name: &str) -> Result<FolderKind> {
     let found = FOLDERS.into_iter().find(|kind| name.eq_ignore_ascii_case(&format!("{kind:?}")));
     found.ok_or_else(|| MailError::not_found(format!("there is no folder `{name}`; there are {FOLDERS:?}")))
 }

@@ -10,7 +10,7 @@ use simple_dns::rdata::RData;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
 use tokio::net::UdpSocket;
 
-use crate::{ErrorKind, MailError};
+use crate::{ErrorKind, MailError, Result};
 
 /// Larger than any answer over UDP.
 const MAX_ANSWER: usize = 4096;
@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 2;
 
 /// Whether a domain's records allow mail to an address: it has a mail server, or else an address of its own, and
 /// doesn't refuse all mail (RFC 7505).
-pub async fn accepts_mail(resolver: SocketAddr, address: &str, timeout: Duration) -> Result<bool, MailError> {
+pub async fn accepts_mail(resolver: SocketAddr, address: &str, timeout: Duration) -> Result<bool> {
     let domain = crate::address::parse_address(address)?.domain().to_owned();
     let servers = query(resolver, &domain, TYPE::MX, timeout, accepts).await?;
     if !servers.is_empty() {
@@ -41,7 +41,7 @@ pub async fn service_host(
     service: &str,
     address: &str,
     timeout: Duration,
-) -> Result<Option<(String, u16)>, MailError> {
+) -> Result<Option<(String, u16)>> {
     let domain = crate::address::parse_address(address)?.domain().to_owned();
     let found = query(resolver, &format!("{service}.{domain}"), TYPE::SRV, timeout, offers).await?;
     let best = found.into_iter().min_by_key(|(priority, ..)| *priority);
@@ -55,7 +55,7 @@ async fn query<T>(
     kind: TYPE,
     timeout: Duration,
     read: fn(&RData<'_>, TYPE) -> Option<T>,
-) -> Result<Vec<T>, MailError> {
+) -> Result<Vec<T>> {
     for _ in 0..ATTEMPTS {
         let answer = tokio::time::timeout(timeout / ATTEMPTS, exchange(resolver, domain, kind, read)).await;
         if let Ok(answer) = answer {
@@ -70,7 +70,7 @@ async fn exchange<T>(
     domain: &str,
     kind: TYPE,
     read: fn(&RData<'_>, TYPE) -> Option<T>,
-) -> Result<Vec<T>, MailError> {
+) -> Result<Vec<T>> {
     let failed = |error: &dyn Display| {
         MailError::network(format!("the DNS resolver {resolver} can't be reached: {error}"))
     };

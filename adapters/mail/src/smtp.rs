@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::address::parse_address;
 use crate::connection::{Connection, connect, connection_lost, guarded, within};
-use crate::{Envelope, ErrorKind, MailError, Server, Tls};
+use crate::{Envelope, ErrorKind, MailError, Result, Server, Tls};
 
 /// Sending the content and waiting for the final response may take this many times the timeout.
 const TIMEOUT_FACTOR: u32 = 4;
@@ -36,7 +36,7 @@ impl Smtp {
         Self { server }
     }
 
-    pub async fn check(&self) -> Result<(), MailError> {
+    pub async fn check(&self) -> Result<()> {
         let mut smtp = self.open().await?;
         quit(&mut smtp).await;
         Ok(())
@@ -52,7 +52,7 @@ impl Smtp {
         envelope: &Envelope,
         message: &[u8],
         before_data: impl Future<Output = Result<(), String>>,
-    ) -> Result<String, MailError> {
+    ) -> Result<String> {
         if envelope.to.is_empty() {
             return Err(MailError::params("the message has no recipients"));
         }
@@ -90,7 +90,7 @@ impl Smtp {
     }
 
     /// Connects and logs in; once more with another token if the server refuses the first.
-    async fn open(&self) -> Result<AsyncSmtpConnection, MailError> {
+    async fn open(&self) -> Result<AsyncSmtpConnection> {
         let secret = self.server.secret(None).await?;
         match self.log_in(&secret).await {
             Err(error) if self.server.is_worth_renewing(&error) => {
@@ -100,7 +100,7 @@ impl Smtp {
         }
     }
 
-    async fn log_in(&self, secret: &str) -> Result<AsyncSmtpConnection, MailError> {
+    async fn log_in(&self, secret: &str) -> Result<AsyncSmtpConnection> {
         let mut connection = connect(&self.server).await?;
         if self.server.tls == Tls::StartTls {
             within(self.server.timeout, start_tls(&mut connection)).await?;
@@ -142,7 +142,7 @@ impl Smtp {
         smtp: &mut AsyncSmtpConnection,
         from: SmtpAddress,
         to: Vec<SmtpAddress>,
-    ) -> Result<(), MailError> {
+    ) -> Result<()> {
         let mut parameters = Vec::new();
         if let Some(address) = [&from].into_iter().chain(&to).find(|address| !is_ascii(address)) {
             if !smtp.server_info().supports_feature(Extension::SmtpUtfEight) {
@@ -164,7 +164,7 @@ impl Smtp {
         &self,
         smtp: &mut AsyncSmtpConnection,
         what: impl std::fmt::Display,
-    ) -> Result<Response, MailError> {
+    ) -> Result<Response> {
         within(self.server.timeout, command(smtp, what)).await
     }
 }
@@ -183,10 +183,7 @@ fn is_ascii(address: &SmtpAddress) -> bool {
     whole.is_ascii()
 }
 
-async fn command(
-    smtp: &mut AsyncSmtpConnection,
-    what: impl std::fmt::Display,
-) -> Result<Response, MailError> {
+async fn command(smtp: &mut AsyncSmtpConnection, what: impl std::fmt::Display) -> Result<Response> {
     smtp.command(what).await.map_err(|error| smtp_error(&error))
 }
 
@@ -196,7 +193,7 @@ async fn quit(smtp: &mut AsyncSmtpConnection) {
 }
 
 /// Up to the point where TLS begins (RFC 3207).
-async fn start_tls(connection: &mut Connection) -> Result<(), MailError> {
+async fn start_tls(connection: &mut Connection) -> Result<()> {
     expect(connection, "220").await?;
     for (command, expected) in
         [(commands::Ehlo::new(ClientId::default()).to_string(), "250"), ("STARTTLS\r\n".to_owned(), "220")]
@@ -213,7 +210,7 @@ async fn start_tls(connection: &mut Connection) -> Result<(), MailError> {
 }
 
 /// Reads byte by byte, so that nothing sent before TLS counts as sent inside it.
-async fn expect(connection: &mut Connection, expected: &str) -> Result<(), MailError> {
+async fn expect(connection: &mut Connection, expected: &str) -> Result<()> {
     for _ in 0..MAX_LINES {
         let mut line = Vec::new();
         while line.last() != Some(&b'\n') && line.len() < 1000 {

@@ -11,8 +11,8 @@ use super::free_time::TimeRange;
 use super::rule::{self, RecurrenceRule};
 use super::series::{Series, mark_changed, start_and_length};
 use super::time::{EventTime, Length};
-use crate::DavError;
 use crate::content::{Line, Node};
+use crate::{DavError, Result};
 
 /// How many instances of a series with a COUNT are counted when it is split.
 const MAX_COUNTED: usize = 100_000;
@@ -20,7 +20,7 @@ const MAX_COUNTED: usize = 100_000;
 impl Series {
     /// Changes the whole series, or a single event. An event taken from an instance ([`Series::event_at`]) moves
     /// the series by as much as it moved that instance; exceptions and overrides move along.
-    pub fn change_all(&mut self, new: &CalendarEvent, stamp: DateTime<Utc>) -> Result<(), DavError> {
+    pub fn change_all(&mut self, new: &CalendarEvent, stamp: DateTime<Utc>) -> Result<()> {
         let master = self.master().ok_or_else(no_master)?;
         let old = CalendarEvent::read(master, &self.calendar)?;
         let mut new = CalendarEvent { uid: old.uid.clone(), ..new.clone() };
@@ -57,7 +57,7 @@ impl Series {
         instance: &EventTime,
         new: &CalendarEvent,
         stamp: DateTime<Utc>,
-    ) -> Result<(), DavError> {
+    ) -> Result<()> {
         let id = self.instance(instance)?;
         let new = CalendarEvent {
             uid: self.uid(),
@@ -96,7 +96,7 @@ impl Series {
         new: &CalendarEvent,
         uid: &str,
         stamp: DateTime<Utc>,
-    ) -> Result<Option<Self>, DavError> {
+    ) -> Result<Option<Self>> {
         let id = self.instance(instance)?;
         let mut head = self.clone();
         head.end_before(&id, stamp)?;
@@ -119,7 +119,7 @@ impl Series {
     }
 
     /// Removes one instance. Returns whether any is left; if not, delete the object instead.
-    pub fn delete_one(&mut self, instance: &EventTime, stamp: DateTime<Utc>) -> Result<bool, DavError> {
+    pub fn delete_one(&mut self, instance: &EventTime, stamp: DateTime<Utc>) -> Result<bool> {
         let id = self.instance(instance)?;
         let sequence = self.next_sequence();
         self.keep_overrides(|other| !other.is_same(&id))?;
@@ -131,13 +131,13 @@ impl Series {
     }
 
     /// Removes an instance and all that follow. Returns whether any is left; if not, delete the object instead.
-    pub fn delete_following(&mut self, instance: &EventTime, stamp: DateTime<Utc>) -> Result<bool, DavError> {
+    pub fn delete_following(&mut self, instance: &EventTime, stamp: DateTime<Utc>) -> Result<bool> {
         let id = self.instance(instance)?;
         self.end_before(&id, stamp)?;
         Ok(!self.is_empty()?)
     }
 
-    fn end_before(&mut self, id: &EventTime, stamp: DateTime<Utc>) -> Result<(), DavError> {
+    fn end_before(&mut self, id: &EventTime, stamp: DateTime<Utc>) -> Result<()> {
         let sequence = self.next_sequence();
         self.keep_overrides(|other| is_before(other, id))?;
         let calendar = self.calendar.clone();
@@ -182,7 +182,7 @@ impl Series {
     }
 
     /// Makes the series begin at an instance, under another UID.
-    fn begin_at(&mut self, id: &EventTime, uid: &str) -> Result<(), DavError> {
+    fn begin_at(&mut self, id: &EventTime, uid: &str) -> Result<()> {
         self.keep_overrides(|other| !is_before(other, id))?;
         let calendar = self.calendar.clone();
         for vevent in self.vevents_mut() {
@@ -219,7 +219,7 @@ impl Series {
     }
 
     /// Moves added dates and overrides along with the series.
-    fn shift_instances(&mut self, old: &CalendarEvent, new: &CalendarEvent) -> Result<(), DavError> {
+    fn shift_instances(&mut self, old: &CalendarEvent, new: &CalendarEvent) -> Result<()> {
         let calendar = self.calendar.clone();
         let length = Length::between(&new.start, &new.end)?;
         for node in &mut self.calendar.nodes {
@@ -253,7 +253,7 @@ impl Series {
     }
 
     /// Whether no instance is left.
-    fn is_empty(&self) -> Result<bool, DavError> {
+    fn is_empty(&self) -> Result<bool> {
         let moment = |year| NaiveDate::from_ymd_opt(year, 1, 1).unwrap_or_default().and_hms_opt(0, 0, 0);
         let moment = |year| moment(year).unwrap_or_default().and_utc();
         let most = 2 + self.event()?.except.len();
@@ -293,7 +293,7 @@ fn shifted(when: &EventTime, old: &EventTime, new: &EventTime) -> EventTime {
 }
 
 /// The rule after the series' start has moved: the day it names moves along.
-fn moved_rule(rule: &str, old: &EventTime, new: &EventTime) -> Result<String, DavError> {
+fn moved_rule(rule: &str, old: &EventTime, new: &EventTime) -> Result<String> {
     let (from, to) = (old.local().date(), new.local().date());
     let weekday =
         |day: NaiveDate| day.weekday().to_string().to_uppercase().chars().take(2).collect::<String>();
@@ -317,7 +317,7 @@ fn moved_rule(rule: &str, old: &EventTime, new: &EventTime) -> Result<String, Da
             )))
         }
     };
-    let parts: Result<Vec<String>, DavError> = rule.split(';').map(part).collect();
+    let parts: Result<Vec<String>> = rule.split(';').map(part).collect();
     Ok(parts?.join(";"))
 }
 

@@ -2,8 +2,8 @@
 
 use super::rule::RecurrenceRule;
 use super::time::{EventTime, Length, duration_of};
-use crate::DavError;
 use crate::content::{Component, Line, Node, Property, escaped};
+use crate::{DavError, Result};
 
 /// An attendee's response to an invitation (PARTSTAT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn minutes_before(alarm: &Component) -> Option<u32> {
 }
 
 impl CalendarEvent {
-    pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self, DavError> {
+    pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self> {
         let start = EventTime::read(vevent, "DTSTART", calendar)?
             .ok_or_else(|| DavError::unreadable("the event has no start"))?;
         let status = match vevent.text("STATUS").to_ascii_uppercase().as_str() {
@@ -169,7 +169,7 @@ impl CalendarEvent {
     }
 
     /// Checks that it is valid. People who were in it before are not checked again: servers have odd addresses.
-    pub(crate) fn check(&self, before: Option<&Self>) -> Result<(), DavError> {
+    pub(crate) fn check(&self, before: Option<&Self>) -> Result<()> {
         let is_uid =
             !self.uid.trim().is_empty() && self.uid.len() <= 255 && !self.uid.chars().any(char::is_control);
         if before.is_none_or(|before| before.uid != self.uid) && !is_uid {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Datelike, NaiveTime, TimeDelta, Utc, Weekday};
 use chrono_tz::Tz;
 
 use super::zone::Zone;
-use crate::DavError;
+use crate::{DavError, Result};
 
 /// A time range; its end is not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ pub fn free_slots(
     window: TimeRange,
     duration: TimeDelta,
     hours: &WorkingHours,
-) -> Result<Vec<TimeRange>, DavError> {
+) -> Result<Vec<TimeRange>> {
     if duration <= TimeDelta::zero() {
         return Err(DavError::params("the duration must be longer than 0"));
     }

@@ -4,18 +4,18 @@ use chrono::{DateTime, Utc};
 
 use super::series::{Series, mark_changed};
 use super::time::EventTime;
-use crate::DavError;
 use crate::content::{Component, Line, Node};
+use crate::{DavError, Result};
 
 impl Series {
     /// The invitation to the whole series with its overrides, also after a change: the text of a
     /// `text/calendar; method=REQUEST` part.
-    pub fn request(&self) -> Result<String, DavError> {
+    pub fn request(&self) -> Result<String> {
         self.itip("REQUEST", |_| {})
     }
 
     /// The cancellation of the whole series or of one instance: the text of a `text/calendar; method=CANCEL` part.
-    pub fn cancel(&self, instance: Option<&EventTime>, stamp: DateTime<Utc>) -> Result<String, DavError> {
+    pub fn cancel(&self, instance: Option<&EventTime>, stamp: DateTime<Utc>) -> Result<String> {
         let mut series = self.clone();
         let master = self.master_or_first()?;
         let sequence = master.text("SEQUENCE").trim().parse::<u32>().unwrap_or(0).saturating_add(1);
@@ -38,7 +38,7 @@ impl Series {
         })
     }
 
-    fn itip(&self, method: &str, change: impl Fn(&mut Component)) -> Result<String, DavError> {
+    fn itip(&self, method: &str, change: impl Fn(&mut Component)) -> Result<String> {
         let event = self.event()?;
         if event.organizer.is_none() || event.attendees.is_empty() {
             return Err(DavError::params("an invitation needs an organizer and attendees"));

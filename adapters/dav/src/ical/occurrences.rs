@@ -12,8 +12,8 @@ use super::free_time::TimeRange;
 use super::rule::{RecurrenceRule, Until};
 use super::series::{Series, is_override, start_and_length, zone_of};
 use super::time::{EventTime, Length};
-use crate::DavError;
 use crate::content::Component;
+use crate::{DavError, Result};
 
 /// How many starts outside the range are expanded because of clock changes: every second of three hours on either
 /// side.
@@ -84,17 +84,12 @@ struct Template {
 
 impl Series {
     /// The occurrences in a range, at most `limit`, without cancelled ones. Times without a zone are in `home`.
-    pub fn occurrences(&self, window: TimeRange, home: Tz, limit: usize) -> Result<Expansion, DavError> {
+    pub fn occurrences(&self, window: TimeRange, home: Tz, limit: usize) -> Result<Expansion> {
         self.occurrences_within(window, home, Effort::of(limit))
     }
 
     /// The same with at most this effort.
-    pub fn occurrences_within(
-        &self,
-        window: TimeRange,
-        home: Tz,
-        most: Effort,
-    ) -> Result<Expansion, DavError> {
+    pub fn occurrences_within(&self, window: TimeRange, home: Tz, most: Effort) -> Result<Expansion> {
         let mut found = Expansion::default();
         let templates = self.templates()?;
         let instant = |when: &EventTime| when.instant(home);
@@ -158,12 +153,12 @@ impl Series {
     }
 
     /// The event of an occurrence: with its own times and, for an override, its own content.
-    pub fn event_at(&self, occurrence: &Occurrence) -> Result<CalendarEvent, DavError> {
+    pub fn event_at(&self, occurrence: &Occurrence) -> Result<CalendarEvent> {
         self.event_of(occurrence.template).map(|event| occurrence.fill(event))
     }
 
     /// The events of many occurrences; each `VEVENT` is read once.
-    pub fn events_at(&self, occurrences: &[Occurrence]) -> Result<Vec<CalendarEvent>, DavError> {
+    pub fn events_at(&self, occurrences: &[Occurrence]) -> Result<Vec<CalendarEvent>> {
         let mut read: BTreeMap<usize, CalendarEvent> = BTreeMap::new();
         let event = |occurrence: &Occurrence| {
             let event = match read.entry(occurrence.template) {
@@ -175,7 +170,7 @@ impl Series {
         occurrences.iter().map(event).collect()
     }
 
-    fn event_of(&self, template: usize) -> Result<CalendarEvent, DavError> {
+    fn event_of(&self, template: usize) -> Result<CalendarEvent> {
         let vevent = self.vevents().nth(template);
         let vevent = vevent.ok_or_else(|| DavError::params("the occurrence belongs to another series"))?;
         let mut event = CalendarEvent::read(vevent, &self.calendar)?;
@@ -189,7 +184,7 @@ impl Series {
         Ok(event)
     }
 
-    fn templates(&self) -> Result<Vec<Template>, DavError> {
+    fn templates(&self) -> Result<Vec<Template>> {
         let template = |(index, vevent): (usize, &Component)| {
             let (start, length) = start_and_length(vevent, &self.calendar)?;
             let id = vevent.get("RECURRENCE-ID");
@@ -215,7 +210,7 @@ impl Series {
         window: (NaiveDateTime, NaiveDateTime),
         home: Tz,
         most: Effort,
-    ) -> Result<Generated, DavError> {
+    ) -> Result<Generated> {
         let (start, _) = start_and_length(master, &self.calendar)?;
         let (mut locals, mut is_truncated, mut steps) = (Vec::new(), false, 0_u32);
         for line in master.lines("RRULE") {
@@ -260,7 +255,7 @@ impl Series {
     }
 
     /// The start of an instance, in the series' own zone and form.
-    pub(crate) fn instance(&self, at: &EventTime) -> Result<EventTime, DavError> {
+    pub(crate) fn instance(&self, at: &EventTime) -> Result<EventTime> {
         let unknown = || DavError::new(crate::ErrorKind::NotFound, "the series has no instance at this time");
         if let Some(master) = self.master() {
             let (start, _) = start_and_length(master, &self.calendar)?;

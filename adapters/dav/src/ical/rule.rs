@@ -2,7 +2,7 @@
 
 use chrono::{NaiveDate, NaiveDateTime, Weekday};
 
-use crate::DavError;
+use crate::{DavError, Result};
 
 /// How many times of day a rule may name.
 const MAX_TIMES_OF_DAY: usize = 1_440;
@@ -108,7 +108,7 @@ fn until(text: &str) -> Option<Until> {
 
 impl RecurrenceRule {
     /// Reads a rule; unknown parts are ignored, as RFC 5545 says.
-    pub fn read(text: &str) -> Result<Self, DavError> {
+    pub fn read(text: &str) -> Result<Self> {
         let mut rule = Self {
             frequency: Frequency::Daily,
             interval: 1,

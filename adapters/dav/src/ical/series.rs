@@ -7,8 +7,8 @@ use super::edit::no_master;
 use super::event::CalendarEvent;
 use super::time::{EventTime, Length};
 use super::zone::{self, Zone};
-use crate::DavError;
 use crate::content::{Component, Line, Node};
+use crate::{DavError, Result};
 
 /// The PRODID that iCalendar requires.
 const PRODUCT_ID: &str = "-//Adjutant//Adjutant//EN";
@@ -21,12 +21,12 @@ pub struct Series {
 
 impl Series {
     /// A new one; `stamp` is the present time.
-    pub fn new(event: &CalendarEvent, stamp: DateTime<Utc>) -> Result<Self, DavError> {
+    pub fn new(event: &CalendarEvent, stamp: DateTime<Utc>) -> Result<Self> {
         Self::of([(event.clone(), stamp)])
     }
 
     /// One of these events, each with the time of its last change: a series and instances of it, or instances alone.
-    pub fn of(events: impl IntoIterator<Item = (CalendarEvent, DateTime<Utc>)>) -> Result<Self, DavError> {
+    pub fn of(events: impl IntoIterator<Item = (CalendarEvent, DateTime<Utc>)>) -> Result<Self> {
         let mut calendar = Component::new("VCALENDAR");
         calendar.push(Line::new("VERSION", &[], "2.0"));
         calendar.push(Line::new("PRODID", &[], PRODUCT_ID));
@@ -45,7 +45,7 @@ impl Series {
     }
 
     /// Reads the iCalendar text of one series, or of instances of one.
-    pub fn read(text: &str) -> Result<Self, DavError> {
+    pub fn read(text: &str) -> Result<Self> {
         let calendars = Component::read_all(text)?.into_iter().filter(|part| part.is("VCALENDAR"));
         let mut series = calendars.map(|calendar| Self { calendar });
         let (Some(first), None) = (series.next(), series.next()) else {
@@ -72,12 +72,12 @@ impl Series {
     }
 
     /// The master event. If there are only single instances, as in an invitation to them, the first of those.
-    pub fn event(&self) -> Result<CalendarEvent, DavError> {
+    pub fn event(&self) -> Result<CalendarEvent> {
         CalendarEvent::read(self.master_or_first()?, &self.calendar)
     }
 
     /// The overrides: instances that differ from the series.
-    pub fn overrides(&self) -> Result<Vec<CalendarEvent>, DavError> {
+    pub fn overrides(&self) -> Result<Vec<CalendarEvent>> {
         let others = self.vevents().filter(|vevent| is_override(vevent));
         others.map(|vevent| CalendarEvent::read(vevent, &self.calendar)).collect()
     }
@@ -97,16 +97,16 @@ impl Series {
         self.vevents().find(|vevent| !is_override(vevent))
     }
 
-    pub(crate) fn master_or_first(&self) -> Result<&Component, DavError> {
+    pub(crate) fn master_or_first(&self) -> Result<&Component> {
         let first = self.master().or_else(|| self.vevents().next());
         first.ok_or_else(|| DavError::unreadable("the iCalendar object holds no event"))
     }
 
-    pub(crate) fn master_mut(&mut self) -> Result<&mut Component, DavError> {
+    pub(crate) fn master_mut(&mut self) -> Result<&mut Component> {
         self.vevents_mut().find(|vevent| !is_override(vevent)).ok_or_else(no_master)
     }
 
-    pub(crate) fn override_mut(&mut self, instance: &EventTime) -> Result<Option<&mut Component>, DavError> {
+    pub(crate) fn override_mut(&mut self, instance: &EventTime) -> Result<Option<&mut Component>> {
         for at in 0..self.calendar.nodes.len() {
             let Some(Node::Component(part)) = self.calendar.nodes.get(at) else { continue };
             let id = EventTime::read(part, "RECURRENCE-ID", &self.calendar)?;
@@ -119,7 +119,7 @@ impl Series {
     }
 
     /// Removes the overrides whose instance fails the test.
-    pub(crate) fn keep_overrides(&mut self, keeps: impl Fn(&EventTime) -> bool) -> Result<(), DavError> {
+    pub(crate) fn keep_overrides(&mut self, keeps: impl Fn(&EventTime) -> bool) -> Result<()> {
         let mut kept = Vec::new();
         for node in &self.calendar.nodes {
             let id = match node {
@@ -172,10 +172,7 @@ pub(crate) fn mark_changed(vevent: &mut Component, stamp: DateTime<Utc>, sequenc
     vevent.set("SEQUENCE", [Line::new("SEQUENCE", &[], &sequence.to_string())]);
 }
 
-pub(crate) fn start_and_length(
-    vevent: &Component,
-    calendar: &Component,
-) -> Result<(EventTime, Length), DavError> {
+pub(crate) fn start_and_length(vevent: &Component, calendar: &Component) -> Result<(EventTime, Length)> {
     let start = EventTime::read(vevent, "DTSTART", calendar)?
         .ok_or_else(|| DavError::unreadable("the event has no start"))?;
     let length = Length::read(vevent, &start, calendar)?;

@@ -5,8 +5,8 @@ use chrono_tz::Tz;
 
 use super::rule;
 use super::zone::{self, Zone};
-use crate::DavError;
 use crate::content::{Component, Line, Property};
+use crate::{DavError, Result};
 
 /// The longest event, in days; more is a mistake.
 const MAX_DAYS: i64 = 36_525;
@@ -76,7 +76,7 @@ impl EventTime {
     }
 
     /// The values of a property such as DTSTART or EXDATE.
-    pub(crate) fn read_all(property: &Property, calendar: &Component) -> Result<Vec<Self>, DavError> {
+    pub(crate) fn read_all(property: &Property, calendar: &Component) -> Result<Vec<Self>> {
         let zone = property.param("TZID").map(|name| zone::zone_in(calendar, name));
         let value = |text: &str| {
             let text = text.trim();
@@ -98,21 +98,13 @@ impl EventTime {
         property.value.split(',').map(value).collect()
     }
 
-    pub(crate) fn read(
-        component: &Component,
-        name: &str,
-        calendar: &Component,
-    ) -> Result<Option<Self>, DavError> {
+    pub(crate) fn read(component: &Component, name: &str, calendar: &Component) -> Result<Option<Self>> {
         let Some(property) = component.get(name) else { return Ok(None) };
         Ok(Self::read_all(&property, calendar)?.into_iter().next())
     }
 
     /// All values of all properties of this name.
-    pub(crate) fn read_each(
-        component: &Component,
-        name: &str,
-        calendar: &Component,
-    ) -> Result<Vec<Self>, DavError> {
+    pub(crate) fn read_each(component: &Component, name: &str, calendar: &Component) -> Result<Vec<Self>> {
         let lines = component.lines(name).map(|line| Self::read_all(&line.read(), calendar));
         lines.collect::<Result<Vec<_>, _>>().map(|all| all.concat())
     }
@@ -129,7 +121,7 @@ impl EventTime {
 }
 
 impl Length {
-    pub(crate) fn between(start: &EventTime, end: &EventTime) -> Result<Self, DavError> {
+    pub(crate) fn between(start: &EventTime, end: &EventTime) -> Result<Self> {
         let length = match (start, end) {
             (EventTime::Day(start), EventTime::Day(end)) => {
                 Self { days: (*end - *start).num_days(), seconds: 0 }
@@ -149,7 +141,7 @@ impl Length {
         length.checked()
     }
 
-    fn checked(self) -> Result<Self, DavError> {
+    fn checked(self) -> Result<Self> {
         if self.days < 0 || self.seconds < 0 {
             return Err(DavError::params("the end is before the start"));
         }
@@ -160,11 +152,7 @@ impl Length {
     }
 
     /// From DTEND or DURATION; without either, a whole-day event lasts a day.
-    pub(crate) fn read(
-        component: &Component,
-        start: &EventTime,
-        calendar: &Component,
-    ) -> Result<Self, DavError> {
+    pub(crate) fn read(component: &Component, start: &EventTime, calendar: &Component) -> Result<Self> {
         let none = Self { days: i64::from(matches!(start, EventTime::Day(_))), seconds: 0 };
         if let Some(end) = EventTime::read(component, "DTEND", calendar)? {
             let length = Self::between(start, &end)?;

@@ -7,8 +7,8 @@ use chrono_tz::Tz;
 
 use super::expand::Effort;
 use super::rule::{self, RecurrenceRule, Until};
-use crate::DavError;
 use crate::content::{Component, Line, Node};
+use crate::{DavError, Result};
 
 /// How many offset changes a custom zone may have.
 const MAX_CHANGES: usize = 1_000;
@@ -97,7 +97,7 @@ fn windows_zones() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The zone of this name: an IANA or Windows name, or an IANA name after a path, as some programs write it
 /// (`/freeassociation.sourceforge.net/Europe/Berlin`).
-pub fn zone_named(name: &str) -> Result<Tz, DavError> {
+pub fn zone_named(name: &str) -> Result<Tz> {
     let name = name.trim().trim_matches('"');
     let known = |name: &str| Tz::from_str_insensitive(name).ok();
     let windows = || windows_zones().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
@@ -111,14 +111,14 @@ pub fn zone_named(name: &str) -> Result<Tz, DavError> {
 }
 
 /// The zone of a `TZID`: a known name, else the calendar's `VTIMEZONE`.
-pub(crate) fn zone_in(calendar: &Component, name: &str) -> Result<Zone, DavError> {
+pub(crate) fn zone_in(calendar: &Component, name: &str) -> Result<Zone> {
     zone_named(name).map(Zone::Named).or_else(|unknown| {
         let described = calendar.components("VTIMEZONE").find(|zone| zone.text("TZID") == name);
         described.map_or(Err(unknown), |zone| read_vtimezone(name, zone))
     })
 }
 
-fn read_vtimezone(name: &str, zone: &Component) -> Result<Zone, DavError> {
+fn read_vtimezone(name: &str, zone: &Component) -> Result<Zone> {
     let unreadable = || DavError::unreadable(format!("the definition of the time zone {name} is invalid"));
     let mut changes = Vec::new();
     for part in zone.components("STANDARD").chain(zone.components("DAYLIGHT")) {

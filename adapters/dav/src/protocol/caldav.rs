@@ -2,7 +2,7 @@
 
 use super::client::{Client, Collection, CreateOutcome, Protocol, Resource, WriteOutcome, xml_text};
 use super::http::{Account, Request};
-use crate::{DavError, Series, TimeRange};
+use crate::{Result, Series, TimeRange};
 
 const CALDAV: Protocol = Protocol {
     namespace: "urn:ietf:params:xml:ns:caldav",
@@ -22,18 +22,18 @@ pub struct CalDav {
 }
 
 impl CalDav {
-    pub fn new(account: &Account) -> Result<Self, DavError> {
+    pub fn new(account: &Account) -> Result<Self> {
         Client::new(account, &CALDAV).map(|client| Self { client })
     }
 
     /// The calendars behind the account's URL: that calendar itself, or those of that home set, that principal
     /// or the logged-in user. Task lists are left out. This also tests whether the account works.
-    pub async fn calendars(&self) -> Result<Vec<Collection>, DavError> {
+    pub async fn calendars(&self) -> Result<Vec<Collection>> {
         self.client.collections().await
     }
 
     /// Whether the server sends invitations to attendees (RFC 6638 §2).
-    pub async fn sends_invitations(&self, calendar: &str) -> Result<bool, DavError> {
+    pub async fn sends_invitations(&self, calendar: &str) -> Result<bool> {
         let url = self.client.url(calendar)?;
         let request = Request { method: "OPTIONS", url: &url, headers: &[], body: None, is_write: false };
         let response = self.client.http.send(request).await?.0.accept().await?;
@@ -42,18 +42,18 @@ impl CalDav {
     }
 
     /// The objects that the server finds in a time range; [`Series::occurrences`] expands them.
-    pub async fn list(&self, calendar: &str, range: TimeRange) -> Result<Vec<Resource>, DavError> {
+    pub async fn list(&self, calendar: &str, range: TimeRange) -> Result<Vec<Resource>> {
         let moment = |at: chrono::DateTime<chrono::Utc>| at.format("%Y%m%dT%H%M%SZ").to_string();
         let (from, to) = (moment(range.from), moment(range.to));
         self.query(calendar, &format!("<C:time-range start=\"{from}\" end=\"{to}\"/>")).await
     }
 
     /// Another text than before, unless nothing in the calendar has changed since. Empty if the server doesn't say.
-    pub async fn tag(&self, calendar: &str) -> Result<String, DavError> {
+    pub async fn tag(&self, calendar: &str) -> Result<String> {
         self.client.tag(calendar).await
     }
 
-    pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
+    pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>> {
         let text = xml_text(uid);
         let filter = format!(
             "<C:prop-filter name=\"UID\"><C:text-match collation=\"i;octet\">{text}</C:text-match></C:prop-filter>"
@@ -64,7 +64,7 @@ impl CalDav {
         Ok(found.into_iter().find(is_it))
     }
 
-    async fn query(&self, calendar: &str, filter: &str) -> Result<Vec<Resource>, DavError> {
+    async fn query(&self, calendar: &str, filter: &str) -> Result<Vec<Resource>> {
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><C:calendar-query xmlns:D=\"DAV:\" \
              xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><D:prop><D:getetag/><C:calendar-data/></D:prop><C:filter>\
@@ -74,12 +74,12 @@ impl CalDav {
         self.client.query(calendar, body).await
     }
 
-    pub async fn get(&self, url: &str) -> Result<Resource, DavError> {
+    pub async fn get(&self, url: &str) -> Result<Resource> {
         self.client.get(url).await
     }
 
     /// Creates an object. Its URL follows from its UID, so a retry after a lost answer finds the first one.
-    pub async fn create(&self, calendar: &str, series: &Series) -> Result<CreateOutcome, DavError> {
+    pub async fn create(&self, calendar: &str, series: &Series) -> Result<CreateOutcome> {
         let uid = series.uid();
         self.client
             .create(calendar, &uid, &without_method(series), async || self.find(calendar, &uid).await)
@@ -87,17 +87,12 @@ impl CalDav {
     }
 
     /// Updates an object if its etag is still the same.
-    pub async fn update(
-        &self,
-        url: &str,
-        etag: Option<&str>,
-        series: &Series,
-    ) -> Result<WriteOutcome, DavError> {
+    pub async fn update(&self, url: &str, etag: Option<&str>, series: &Series) -> Result<WriteOutcome> {
         self.client.write(url, etag, Some(&without_method(series))).await
     }
 
     /// Deletes an object if its etag is still the same.
-    pub async fn delete(&self, url: &str, etag: Option<&str>) -> Result<WriteOutcome, DavError> {
+    pub async fn delete(&self, url: &str, etag: Option<&str>) -> Result<WriteOutcome> {
         self.client.write(url, etag, None).await
     }
 }

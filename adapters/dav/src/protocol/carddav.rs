@@ -2,7 +2,7 @@
 
 use super::client::{Client, Collection, CreateOutcome, Protocol, Resource, WriteOutcome, xml_text};
 use super::http::Account;
-use crate::{Card, DavError};
+use crate::{Card, Result};
 
 const CARDDAV: Protocol = Protocol {
     namespace: "urn:ietf:params:xml:ns:carddav",
@@ -22,21 +22,21 @@ pub struct CardDav {
 }
 
 impl CardDav {
-    pub fn new(account: &Account) -> Result<Self, DavError> {
+    pub fn new(account: &Account) -> Result<Self> {
         Client::new(account, &CARDDAV).map(|client| Self { client })
     }
 
     /// The address books behind the account's URL. This also tests whether the account works.
-    pub async fn address_books(&self) -> Result<Vec<Collection>, DavError> {
+    pub async fn address_books(&self) -> Result<Vec<Collection>> {
         self.client.collections().await
     }
 
-    pub async fn list(&self, book: &str) -> Result<Vec<Resource>, DavError> {
+    pub async fn list(&self, book: &str) -> Result<Vec<Resource>> {
         self.query(book, "<C:prop-filter name=\"FN\"/>").await
     }
 
     /// The cards whose name, email addresses, organization or phone numbers contain a text, ignoring case.
-    pub async fn search(&self, book: &str, text: &str) -> Result<Vec<Resource>, DavError> {
+    pub async fn search(&self, book: &str, text: &str) -> Result<Vec<Resource>> {
         let wanted = xml_text(text);
         let filter = |name: &str| {
             format!(
@@ -49,7 +49,7 @@ impl CardDav {
         Ok(found.into_iter().filter(|resource| mentions(&resource.text, text)).collect())
     }
 
-    async fn query(&self, book: &str, filter: &str) -> Result<Vec<Resource>, DavError> {
+    async fn query(&self, book: &str, filter: &str) -> Result<Vec<Resource>> {
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><C:addressbook-query xmlns:D=\"DAV:\" \
              xmlns:C=\"urn:ietf:params:xml:ns:carddav\"><D:prop><D:getetag/><C:address-data/></D:prop>\
@@ -58,12 +58,12 @@ impl CardDav {
         self.client.query(book, body).await
     }
 
-    pub async fn get(&self, url: &str) -> Result<Resource, DavError> {
+    pub async fn get(&self, url: &str) -> Result<Resource> {
         self.client.get(url).await
     }
 
     /// Creates a card. Its URL follows from its UID, so a retry after a lost answer finds the first one.
-    pub async fn create(&self, book: &str, card: &Card) -> Result<CreateOutcome, DavError> {
+    pub async fn create(&self, book: &str, card: &Card) -> Result<CreateOutcome> {
         let uid = card.contact().id;
         let find = async || {
             let all = self.list(book).await?;
@@ -73,12 +73,12 @@ impl CardDav {
     }
 
     /// Updates a card if its etag is still the same.
-    pub async fn update(&self, url: &str, etag: Option<&str>, card: &Card) -> Result<WriteOutcome, DavError> {
+    pub async fn update(&self, url: &str, etag: Option<&str>, card: &Card) -> Result<WriteOutcome> {
         self.client.write(url, etag, Some(&card.text())).await
     }
 
     /// Deletes a card if its etag is still the same.
-    pub async fn delete(&self, url: &str, etag: Option<&str>) -> Result<WriteOutcome, DavError> {
+    pub async fn delete(&self, url: &str, etag: Option<&str>) -> Result<WriteOutcome> {
         self.client.write(url, etag, None).await
     }
 }

@@ -5,7 +5,7 @@ use reqwest::{StatusCode, Url};
 
 use super::http::{Account, Http, HttpResponse, Request};
 use super::xml::Entry;
-use crate::{DavError, ErrorKind};
+use crate::{DavError, ErrorKind, Result};
 
 const XML: &str = "application/xml; charset=utf-8";
 
@@ -73,19 +73,19 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(account: &Account, protocol: &'static Protocol) -> Result<Self, DavError> {
+    pub(crate) fn new(account: &Account, protocol: &'static Protocol) -> Result<Self> {
         let (http, base) = Http::new(account)?;
         Ok(Self { http, base, protocol })
     }
 
     /// A URL we returned earlier; never one of a host that mustn't have the login.
-    pub(crate) fn url(&self, url: &str) -> Result<Url, DavError> {
+    pub(crate) fn url(&self, url: &str) -> Result<Url> {
         let joined = self.base.join(url).map_err(|_| DavError::params(format!("{url} is not a URL")))?;
         self.http.allowed(&self.base, joined)
     }
 
     /// The collections behind the account's URL.
-    pub(crate) async fn collections(&self) -> Result<Vec<Collection>, DavError> {
+    pub(crate) async fn collections(&self) -> Result<Vec<Collection>> {
         match self.discover(&self.base).await {
             Err(error) if self.base.path() == "/" && error.kind != ErrorKind::Auth => {
                 // RFC 6764 §5: this address redirects to the service if it isn't at the root.
@@ -96,7 +96,7 @@ impl Client {
         }
     }
 
-    async fn discover(&self, from: &Url) -> Result<Vec<Collection>, DavError> {
+    async fn discover(&self, from: &Url) -> Result<Vec<Collection>> {
         let (entries, at) = self.propfind(from, "0").await?;
         let itself = entries
             .first()
@@ -130,7 +130,7 @@ impl Client {
         Ok(Vec::new())
     }
 
-    async fn inside(&self, homes: &[Url]) -> Result<Vec<Collection>, DavError> {
+    async fn inside(&self, homes: &[Url]) -> Result<Vec<Collection>> {
         let mut found = Vec::new();
         for home in homes {
             let (entries, at) = self.propfind(home, "1").await?;
@@ -139,7 +139,7 @@ impl Client {
         Ok(found)
     }
 
-    fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>, DavError> {
+    fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>> {
         let hrefs = entry.prop(name).map(|prop| prop.hrefs.as_slice()).unwrap_or_default();
         let url = |href: &String| {
             let url = at.join(href).map_err(|_| DavError::unreadable(format!("{href} is not a URL")))?;
@@ -167,7 +167,7 @@ impl Client {
         Some(Collection { url: url.into(), name })
     }
 
-    async fn propfind(&self, url: &Url, depth: &str) -> Result<(Vec<Entry>, Url), DavError> {
+    async fn propfind(&self, url: &Url, depth: &str) -> Result<(Vec<Entry>, Url)> {
         let Protocol { namespace, home_set, .. } = self.protocol;
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:propfind xmlns:D=\"DAV:\" xmlns:C=\"{namespace}\"><D:prop>\
@@ -182,7 +182,7 @@ impl Client {
     /// The state of a collection: its ctag
     /// (<https://github.com/apple/ccs-calendarserver/blob/master/doc/Extensions/caldav-ctag.txt>) or, where there is none, its
     /// sync-token (RFC 6578 §4).
-    pub(crate) async fn tag(&self, collection: &str) -> Result<String, DavError> {
+    pub(crate) async fn tag(&self, collection: &str) -> Result<String> {
         let body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:propfind xmlns:D=\"DAV:\" \
                     xmlns:S=\"http://calendarserver.org/ns/\"><D:prop><S:getctag/><D:sync-token/></D:prop></D:propfind>";
         let mut tag = String::new();
@@ -204,7 +204,7 @@ impl Client {
         depth: &str,
         body: String,
         each: impl FnMut(Entry),
-    ) -> Result<Url, DavError> {
+    ) -> Result<Url> {
         let headers = [("depth", depth)];
         let request = Request { method, url, headers: &headers, body: Some((XML, body)), is_write: false };
         let (response, at) = self.http.send(request).await?;
@@ -220,7 +220,7 @@ impl Client {
     }
 
     /// The objects of a collection that a query finds.
-    pub(crate) async fn query(&self, collection: &str, body: String) -> Result<Vec<Resource>, DavError> {
+    pub(crate) async fn query(&self, collection: &str, body: String) -> Result<Vec<Resource>> {
         let url = self.url(collection)?;
         let data = format!("{}{}", self.protocol.namespace, self.protocol.data);
         let mut found = Vec::new();
@@ -238,7 +238,7 @@ impl Client {
         Ok(found.into_iter().filter_map(resource).collect())
     }
 
-    pub(crate) async fn get(&self, url: &str) -> Result<Resource, DavError> {
+    pub(crate) async fn get(&self, url: &str) -> Result<Resource> {
         let url = self.url(url)?;
         let request = Request { method: "GET", url: &url, headers: &[], body: None, is_write: false };
         let response = self.http.send(request).await?.0.accept().await?;
@@ -247,7 +247,7 @@ impl Client {
     }
 
     /// The URL that follows from an object's UID.
-    fn object_url(&self, collection: &str, uid: &str) -> Result<Url, DavError> {
+    fn object_url(&self, collection: &str, uid: &str) -> Result<Url> {
         let mut folder = self.url(collection)?;
         if !folder.path().ends_with('/') {
             folder.set_path(&format!("{}/", folder.path()));
@@ -257,7 +257,7 @@ impl Client {
     }
 
     /// Creates an object. `None` if the server already has one, there or elsewhere.
-    async fn put_new(&self, url: &Url, text: &str) -> Result<Option<HttpResponse>, DavError> {
+    async fn put_new(&self, url: &Url, text: &str) -> Result<Option<HttpResponse>> {
         let headers: &[_] = if self.http.quirks.has_if_none_match { &[("if-none-match", "*")] } else { &[] };
         let body = Some((self.protocol.content_type, text.to_owned()));
         let request = Request { method: "PUT", url, headers, body, is_write: true };
@@ -281,8 +281,8 @@ impl Client {
         collection: &str,
         uid: &str,
         text: &str,
-        find: impl AsyncFnOnce() -> Result<Option<Resource>, DavError>,
-    ) -> Result<CreateOutcome, DavError> {
+        find: impl AsyncFnOnce() -> Result<Option<Resource>>,
+    ) -> Result<CreateOutcome> {
         let url = self.object_url(collection, uid)?;
         if !self.http.quirks.has_if_none_match {
             // Nothing else has this URL, so what is there is ours, even if the server gave it a UID of its own. Of
@@ -320,7 +320,7 @@ impl Client {
         url: &str,
         etag: Option<&str>,
         text: Option<&str>,
-    ) -> Result<WriteOutcome, DavError> {
+    ) -> Result<WriteOutcome> {
         let target = self.url(url)?;
         // Compressing proxies make etags weak, and weak etags never match.
         let etag = etag.map_or("*", |etag| etag.trim_start_matches("W/"));

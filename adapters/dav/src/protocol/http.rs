@@ -20,7 +20,7 @@ use tokio::io::{AsyncBufRead, AsyncReadExt, Take};
 use tokio_util::io::StreamReader;
 
 use super::xml;
-use crate::{DavError, ErrorKind};
+use crate::{DavError, ErrorKind, Result};
 
 const MAX_RESPONSE: u64 = 64 << 20;
 const MAX_OBJECT: u64 = 16 << 20;
@@ -101,7 +101,7 @@ pub(crate) struct HttpResponse {
 }
 
 impl Http {
-    pub(crate) fn new(account: &Account) -> Result<(Self, Url), DavError> {
+    pub(crate) fn new(account: &Account) -> Result<(Self, Url)> {
         let url = Url::parse(account.url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let mut url = url.filter(Url::has_host).ok_or_else(|| {
             DavError::params("the server's URL must begin with https:// or http:// and name a host")
@@ -128,7 +128,7 @@ impl Http {
 
     /// Sends a request. Reads follow redirects to hosts that may have the login. Every status counts as a response;
     /// see [`HttpResponse::accept`].
-    pub(crate) async fn send(&self, request: Request<'_>) -> Result<(HttpResponse, Url), DavError> {
+    pub(crate) async fn send(&self, request: Request<'_>) -> Result<(HttpResponse, Url)> {
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| DavError::params(format!("{} is not a method", request.method)))?;
         let mut url = request.url.clone();
@@ -148,7 +148,7 @@ impl Http {
     }
 
     /// Sends a request once, and again with another token if the server refuses the first.
-    async fn ask(&self, method: &Method, url: &Url, request: &Request<'_>) -> Result<Response, DavError> {
+    async fn ask(&self, method: &Method, url: &Url, request: &Request<'_>) -> Result<Response> {
         let mut secret = self.credential.secret(None).await?;
         let mut is_renewed = !self.credential.is_renewable();
         loop {
@@ -173,7 +173,7 @@ impl Http {
     }
 
     /// The target, if the login may be sent there.
-    pub(crate) fn allowed(&self, from: &Url, target: Url) -> Result<Url, DavError> {
+    pub(crate) fn allowed(&self, from: &Url, target: Url) -> Result<Url> {
         same_host(from, target, &self.quirks.hosts)
     }
 }
@@ -203,7 +203,7 @@ impl Resolve for Filter {
 
 /// The target, if the login may be sent there: the same host, or with TLS one with such an end; never from https to
 /// http.
-pub(crate) fn same_host(from: &Url, target: Url, ends: &[String]) -> Result<Url, DavError> {
+pub(crate) fn same_host(from: &Url, target: Url, ends: &[String]) -> Result<Url> {
     let is_upgrade = from.scheme() == "http" && target.scheme() == "https";
     let is_same = from.host() == target.host()
         && (is_upgrade
@@ -234,7 +234,7 @@ impl HttpResponse {
     }
 
     /// The response if it is a success, else the error that its status means, with the server's text.
-    pub(crate) async fn accept(self) -> Result<Self, DavError> {
+    pub(crate) async fn accept(self) -> Result<Self> {
         let status = self.status();
         if status.is_success() {
             return Ok(self);
@@ -285,7 +285,7 @@ impl HttpResponse {
     }
 
     /// The response to PROPFIND or REPORT, entry by entry; the body is never in memory as a whole.
-    pub(crate) async fn entries(self, each: impl FnMut(xml::Entry)) -> Result<(), DavError> {
+    pub(crate) async fn entries(self, each: impl FnMut(xml::Entry)) -> Result<()> {
         let mut body = self.body_stream(MAX_RESPONSE);
         let read = xml::multistatus(&mut body, each).await;
         read.map_err(|error| match body.limit() {
@@ -294,7 +294,7 @@ impl HttpResponse {
         })
     }
 
-    pub(crate) async fn text(self) -> Result<String, DavError> {
+    pub(crate) async fn text(self) -> Result<String> {
         let mut bytes = Vec::new();
         let read = self.body_stream(MAX_OBJECT + 1).read_to_end(&mut bytes).await;
         read.map_err(|error| read_error(&error))?;
@@ -355,7 +355,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// A client that trusts the system's certificates and those of a private CA. Redirects and retries are up to the caller, who
 /// knows where the login may go and which requests may be repeated.
-pub fn http_client(ca_pem: Option<&str>, timeout: Duration) -> Result<ClientBuilder, DavError> {
+pub fn http_client(ca_pem: Option<&str>, timeout: Duration) -> Result<ClientBuilder> {
     Ok(Client::builder()
         .tls_backend_preconfigured(tls(ca_pem)?)
         .redirect(Policy::none())
@@ -364,7 +364,7 @@ pub fn http_client(ca_pem: Option<&str>, timeout: Duration) -> Result<ClientBuil
         .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION"))))
 }
 
-fn tls(ca_pem: Option<&str>) -> Result<ClientConfig, DavError> {
+fn tls(ca_pem: Option<&str>) -> Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(pem) = ca_pem {

@@ -7,7 +7,7 @@ use quick_xml::name::ResolveResult;
 use tokio::io::AsyncBufRead;
 
 use super::http::read_error;
-use crate::DavError;
+use crate::{DavError, Result};
 
 const MAX_DEPTH: usize = 64;
 
@@ -54,10 +54,7 @@ struct State {
 }
 
 /// Reads a `multistatus`, entry by entry.
-pub(crate) async fn multistatus(
-    body: impl AsyncBufRead + Unpin,
-    mut each: impl FnMut(Entry),
-) -> Result<(), DavError> {
+pub(crate) async fn multistatus(body: impl AsyncBufRead + Unpin, mut each: impl FnMut(Entry)) -> Result<()> {
     let mut reader = NsReader::from_reader(body);
     let (mut buffer, mut state) = (Vec::new(), State::default());
     let unreadable = |error: quick_xml::Error| match error {
@@ -90,7 +87,7 @@ pub(crate) async fn multistatus(
 }
 
 /// The character of a reference. Entities of a document type are rejected: they could expand without limit.
-fn character(reference: &BytesRef<'_>) -> Result<char, DavError> {
+fn character(reference: &BytesRef<'_>) -> Result<char> {
     let unknown = || DavError::unreadable("the server's response isn't XML: unknown reference");
     if let Some(character) = reference.resolve_char_ref().map_err(|_| unknown())? {
         return Ok(character);
@@ -112,7 +109,7 @@ impl State {
         at.and_then(|at| self.path.get(at)).map(String::as_str).unwrap_or_default()
     }
 
-    fn open(&mut self, name: String, start: &BytesStart<'_>) -> Result<(), DavError> {
+    fn open(&mut self, name: String, start: &BytesStart<'_>) -> Result<()> {
         if self.path.is_empty() && name != "DAV:multistatus" {
             return Err(DavError::unreadable("the server's response isn't a WebDAV multistatus"));
         }

@@ -6,13 +6,13 @@ use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 use super::session::{Command, Session};
 use super::{FlagChange, FolderKind, Imap, MessageLocation, MessageRef, location_id, run};
 use crate::compose::message_id;
-use crate::{ErrorKind, MailError};
+use crate::{ErrorKind, MailError, Result};
 
 /// Storing a message may take this many times the timeout.
 const TIMEOUT_FACTOR: u32 = 4;
 
 impl Imap {
-    pub async fn flag(&self, id: &str, change: FlagChange) -> Result<(), MailError> {
+    pub async fn flag(&self, id: &str, change: FlagChange) -> Result<()> {
         let name: MessageRef = id.parse()?;
         let how = match change {
             FlagChange::Read => "+FLAGS.SILENT (\\Seen)",
@@ -29,7 +29,7 @@ impl Imap {
 
     /// Moves a message to a folder, given by its name or purpose; an archive is made if there is none. Returns its new
     /// location if the server tells.
-    pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<MessageLocation>, MailError> {
+    pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<MessageLocation>> {
         let name: MessageRef = id.parse()?;
         run!(self, |session| {
             let folder = match session.folder_named(folder).await {
@@ -63,7 +63,7 @@ impl Imap {
         kind: FolderKind,
         message: &[u8],
         is_read: bool,
-    ) -> Result<Option<MessageLocation>, MailError> {
+    ) -> Result<Option<MessageLocation>> {
         let headers = mail_parser::MessageParser::default().parse_headers(message);
         let id = headers.as_ref().and_then(|headers| headers.message_id()).and_then(message_id);
         let id = id.ok_or_else(|| MailError::params("the message has no Message-ID"))?;
@@ -86,7 +86,7 @@ impl Imap {
 
 impl Session {
     /// A move on a server without MOVE (RFC 6851 §3.3).
-    async fn copy_and_delete(&mut self, uid: u32, folder: &str) -> Result<(), MailError> {
+    async fn copy_and_delete(&mut self, uid: u32, folder: &str) -> Result<()> {
         let copy = Command::new(&format!("UID COPY {uid} ")).folder(folder).timeout_factor(TIMEOUT_FACTOR);
         self.change(&copy, |_| {}).await?;
         self.change(&Command::new(&format!("UID STORE {uid} +FLAGS.SILENT (\\Deleted)")), |_| {}).await?;

@@ -8,7 +8,7 @@ use chrono::{DateTime, FixedOffset};
 use super::session::{Command, Session};
 use super::{Imap, Located, MessageRef, location_id, run};
 use crate::message::{AttachmentInfo, attached_by, attachment, only_part, truncate};
-use crate::{ErrorKind, MailError, Message};
+use crate::{ErrorKind, MailError, Message, Result};
 
 /// Messages up to this size are fetched as a whole.
 const SMALL: u32 = 512 << 10;
@@ -65,7 +65,7 @@ struct Leaf {
 
 impl Imap {
     /// Reads a message, given by our id or its Message-ID, without marking it as read.
-    pub async fn read(&self, id: &str) -> Result<Message, MailError> {
+    pub async fn read(&self, id: &str) -> Result<Message> {
         let name: MessageRef = id.parse()?;
         let read = run!(self, |session| { session.read(&name, true).await });
         match read {
@@ -86,7 +86,7 @@ impl Imap {
         id: &str,
         number: usize,
         most: usize,
-    ) -> Result<(AttachmentInfo, Vec<u8>), MailError> {
+    ) -> Result<(AttachmentInfo, Vec<u8>)> {
         let name: MessageRef = id.parse()?;
         run!(self, |session| { session.attachment(&name, number, most).await })
     }
@@ -98,7 +98,7 @@ impl Session {
         name: &MessageRef,
         number: usize,
         most: usize,
-    ) -> Result<(AttachmentInfo, Vec<u8>), MailError> {
+    ) -> Result<(AttachmentInfo, Vec<u8>)> {
         let none = || MailError::not_found(format!("the message has no attachment {number}"));
         let at = self.locate(name).await?;
         let about = self.fetch(&[at.uid], "(UID RFC822.SIZE)", 0).await?;
@@ -134,7 +134,7 @@ impl Session {
         Ok(only_part(section(true), section(false)))
     }
 
-    async fn read(&mut self, name: &MessageRef, by_structure: bool) -> Result<Message, MailError> {
+    async fn read(&mut self, name: &MessageRef, by_structure: bool) -> Result<Message> {
         let at = self.locate(name).await?;
         let gone = || MailError::not_found(format!("the message is no longer in {}", at.folder));
         let about = self.fetch(&[at.uid], "(UID FLAGS INTERNALDATE RFC822.SIZE)", 0).await?;
@@ -160,7 +160,7 @@ impl Session {
         })
     }
 
-    async fn read_parts(&mut self, uid: u32) -> Result<Message, MailError> {
+    async fn read_parts(&mut self, uid: u32) -> Result<Message> {
         let what = format!("(UID BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADERS}>)");
         let shape = self.fetch(&[uid], &what, HEADERS).await?.into_iter().next().unwrap_or_default();
         let leaves = shape.leaves;
@@ -207,12 +207,7 @@ impl Session {
     }
 
     /// Fetches data items of these messages, with at most `each` bytes of content per message.
-    pub(super) async fn fetch(
-        &mut self,
-        uids: &[u32],
-        what: &str,
-        each: usize,
-    ) -> Result<Vec<Item>, MailError> {
+    pub(super) async fn fetch(&mut self, uids: &[u32], what: &str, each: usize) -> Result<Vec<Item>> {
         if uids.is_empty() {
             return Ok(Vec::new());
         }
@@ -222,7 +217,7 @@ impl Session {
         self.items(&fetch.response_limit((each + (1 << 20)) * 2 + each * uids.len() * 2)).await
     }
 
-    pub(super) async fn items(&mut self, fetch: &Command) -> Result<Vec<Item>, MailError> {
+    pub(super) async fn items(&mut self, fetch: &Command) -> Result<Vec<Item>> {
         let mut items: Vec<Item> = Vec::new();
         let on_response = |response: &Response<'_>| {
             if let Response::Fetch(_, values) = response {

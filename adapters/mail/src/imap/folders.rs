@@ -3,7 +3,7 @@
 use async_imap::imap_proto::{MailboxDatum, NameAttribute, Response};
 
 use super::session::{Command, Session};
-use crate::{MailError, utf7};
+use crate::{MailError, Result, utf7};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
@@ -61,7 +61,7 @@ const KINDS: [FolderKind; 5] =
 
 impl Session {
     /// All folders that can hold messages; cached for a few minutes.
-    pub(crate) async fn folders(&mut self) -> Result<Vec<Folder>, MailError> {
+    pub(crate) async fn folders(&mut self) -> Result<Vec<Folder>> {
         if let Some(known) = self.known.get(&()).await {
             return Ok(known);
         }
@@ -70,7 +70,7 @@ impl Session {
         Ok(folders)
     }
 
-    async fn list(&mut self) -> Result<Vec<Folder>, MailError> {
+    async fn list(&mut self) -> Result<Vec<Folder>> {
         let mut folders = Vec::new();
         let on_response = |response: &Response<'_>| {
             let Response::MailboxData(MailboxDatum::List(found)) = response else { return };
@@ -95,7 +95,7 @@ impl Session {
         Ok(folders)
     }
 
-    pub(crate) async fn folder_for(&mut self, kind: FolderKind) -> Result<String, MailError> {
+    pub(crate) async fn folder_for(&mut self, kind: FolderKind) -> Result<String> {
         if kind == FolderKind::Inbox {
             return Ok("INBOX".to_owned());
         }
@@ -107,7 +107,7 @@ impl Session {
 
     /// Where archived messages go if no folder is for them: the folder of all messages, or a new one beside that for
     /// sent ones, which other programs show.
-    pub(crate) async fn archive(&mut self) -> Result<String, MailError> {
+    pub(crate) async fn archive(&mut self) -> Result<String> {
         let folders = self.folders().await?;
         let of_kind = |kind| folders.iter().find(|folder| folder.kind == Some(kind));
         if let Some(all) = of_kind(FolderKind::All) {
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// The folder that a user means: by its name, the last part of it, or its purpose.
-    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<Folder, MailError> {
+    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<Folder> {
         if name.eq_ignore_ascii_case("INBOX") {
             let (name, delimiter) = ("INBOX".to_owned(), "/".to_owned());
             return Ok(Folder { name, kind: Some(FolderKind::Inbox), delimiter });
@@ -138,10 +138,7 @@ impl Session {
     }
 
     /// The first match among the cached folders or, if there is none, among the current ones.
-    async fn find_folder<T>(
-        &mut self,
-        find: impl Fn(&[Folder]) -> Option<T>,
-    ) -> Result<Option<T>, MailError> {
+    async fn find_folder<T>(&mut self, find: impl Fn(&[Folder]) -> Option<T>) -> Result<Option<T>> {
         if let Some(found) = find(&self.folders().await?) {
             return Ok(Some(found));
         }

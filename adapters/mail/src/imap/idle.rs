@@ -9,7 +9,7 @@ use super::session::{Command, Session};
 use super::{Imap, run};
 use crate::connection::guarded;
 use crate::headers::authority;
-use crate::{Headline, MailError, Message};
+use crate::{Headline, Message, Result};
 
 /// How much of each message is fetched, in bytes: a header with several signatures, and the beginning of the text.
 const HEADERS: usize = 64 << 10;
@@ -55,13 +55,13 @@ impl Imap {
 
 impl MailboxWatch {
     /// The first messages after a mark, with the beginnings of their texts.
-    pub async fn since(&mut self, mark: &MailMark, most: usize) -> Result<MailNews, MailError> {
+    pub async fn since(&mut self, mark: &MailMark, most: usize) -> Result<MailNews> {
         let (folder, authority) = (self.folder.as_str(), authority(&self.imap.server.host));
         run!(self.imap, |session| { session.since(folder, mark, most, &authority).await })
     }
 
     /// Waits until there may be new messages, or so long. What came since the last look ends it at once.
-    pub async fn wait(&mut self, limit: Duration) -> Result<(), MailError> {
+    pub async fn wait(&mut self, limit: Duration) -> Result<()> {
         let session = self.imap.session.get_mut().as_mut();
         let Some(session) = session.filter(|session| !session.is_broken && !session.has_grown) else {
             return Ok(());
@@ -84,7 +84,7 @@ impl Session {
         mark: &MailMark,
         most: usize,
         authority: &str,
-    ) -> Result<MailNews, MailError> {
+    ) -> Result<MailNews> {
         let folder = self.folder_named(folder).await?.name;
         let opened = self.select(&folder).await?;
         // What comes from here on may not be in what we find.

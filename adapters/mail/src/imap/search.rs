@@ -6,7 +6,7 @@ use chrono::{DateTime, FixedOffset, NaiveDate, TimeDelta, Utc};
 use super::fetch::Item;
 use super::session::{Command, Session};
 use super::{Folder, FolderKind, Imap, location_id, run};
-use crate::{Bounce, MailError, Message};
+use crate::{Bounce, Message, Result};
 
 const MAX_RESULTS: usize = 100;
 
@@ -120,7 +120,7 @@ impl Query {
 
 impl Imap {
     /// Finds messages, newest first; only the beginning of each is fetched.
-    pub async fn search(&self, query: &Query) -> Result<Found, MailError> {
+    pub async fn search(&self, query: &Query) -> Result<Found> {
         let limit = query.limit.min(MAX_RESULTS);
         let mut all = run!(self, |session| {
             let (folders, is_exact) = match &query.folder {
@@ -145,12 +145,7 @@ impl Imap {
 
     /// Delivery failure notifications in the inbox, oldest first, with a UID greater than `after` and received on
     /// `since` or later.
-    pub async fn bounces(
-        &self,
-        since: Option<NaiveDate>,
-        after: u32,
-        limit: usize,
-    ) -> Result<Vec<Bounce>, MailError> {
+    pub async fn bounces(&self, since: Option<NaiveDate>, after: u32, limit: usize) -> Result<Vec<Bounce>> {
         run!(self, |session| {
             let opened = session.select("INBOX").await?;
             let mut search = format!("UID SEARCH UID {}:*", after.saturating_add(1));
@@ -187,7 +182,7 @@ struct Newest<T> {
 
 impl Session {
     /// The UIDs that a search finds, in order.
-    pub(super) async fn uids(&mut self, search: &Command) -> Result<Vec<u32>, MailError> {
+    pub(super) async fn uids(&mut self, search: &Command) -> Result<Vec<u32>> {
         let mut uids: Vec<u32> = Vec::new();
         let on_response = |response: &Response<'_>| {
             if let Response::MailboxData(MailboxDatum::Search(found)) = response {
@@ -199,12 +194,7 @@ impl Session {
         Ok(uids)
     }
 
-    async fn newest(
-        &mut self,
-        query: &Query,
-        folder: &Folder,
-        limit: usize,
-    ) -> Result<Newest<Dated>, MailError> {
+    async fn newest(&mut self, query: &Query, folder: &Folder, limit: usize) -> Result<Newest<Dated>> {
         let opened = self.select(&folder.name).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
@@ -229,12 +219,7 @@ impl Session {
 
     /// The UIDs of the newest messages that a search finds. It searches the newest messages first and then ever more,
     /// so a big mailbox is not searched as a whole.
-    async fn newest_uids(
-        &mut self,
-        query: &Query,
-        exists: u32,
-        limit: usize,
-    ) -> Result<Newest<u32>, MailError> {
+    async fn newest_uids(&mut self, query: &Query, exists: u32, limit: usize) -> Result<Newest<u32>> {
         let (mut found, mut last, mut window, mut is_exact) = (Vec::new(), exists, WINDOW, true);
         while last > 0 && found.len() < limit {
             let first = last.saturating_sub(window) + 1;
@@ -252,7 +237,7 @@ impl Session {
     }
 
     /// Which of these messages are within the times of a search, by their dates; of many, only the newest are looked at.
-    async fn in_time(&mut self, query: &Query, mut uids: Vec<u32>) -> Result<Vec<u32>, MailError> {
+    async fn in_time(&mut self, query: &Query, mut uids: Vec<u32>) -> Result<Vec<u32>> {
         let newest = uids.split_off(uids.len().saturating_sub(MAX_TIMED));
         let what = format!("(UID INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE)]<0.{DATE}>)");
         let items = self.fetch(&newest, &what, DATE).await?;
@@ -266,7 +251,7 @@ impl Session {
     }
 
     /// The folders to search if none is given, and whether these are all.
-    async fn default_folders(&mut self) -> Result<(Vec<Folder>, bool), MailError> {
+    async fn default_folders(&mut self) -> Result<(Vec<Folder>, bool)> {
         let unwanted = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk, FolderKind::All];
         let mut folders = self.folders().await?;
         folders.retain(|folder| folder.kind.is_none_or(|kind| !unwanted.contains(&kind)));

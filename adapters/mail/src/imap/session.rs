@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
 use crate::connection::{Connection, connect, connection_lost, guarded, within};
-use crate::{ErrorKind, Folder, MailError, Server, Tls, utf7};
+use crate::{ErrorKind, Folder, MailError, Result, Server, Tls, utf7};
 
 /// The longest response to a command, in bytes, unless it asks for more.
 const MAX_RESPONSE: usize = 4 << 20;
@@ -111,7 +111,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Connects and logs in; once more with another token if the server refuses the first.
-    pub(crate) async fn open(server: &Server) -> Result<Self, MailError> {
+    pub(crate) async fn open(server: &Server) -> Result<Self> {
         let secret = server.secret(None).await?;
         match Self::log_in(server, &secret).await {
             Err(error) if server.is_worth_renewing(&error) => {
@@ -121,7 +121,7 @@ impl Session {
         }
     }
 
-    async fn log_in(server: &Server, secret: &str) -> Result<Self, MailError> {
+    async fn log_in(server: &Server, secret: &str) -> Result<Self> {
         let connection = connect(server).await?;
         let mut session = Self::over(connection, server);
         let greeting = async {
@@ -158,7 +158,7 @@ impl Session {
     }
 
     /// The command that logs in, by what the server offers.
-    fn login(&self, server: &Server, secret: &str) -> Result<Command, MailError> {
+    fn login(&self, server: &Server, secret: &str) -> Result<Command> {
         let name = &server.username;
         let with = |mechanism: &str, text: String| {
             let text = BASE64_STANDARD.encode(text);
@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    async fn capability(&mut self) -> Result<(), MailError> {
+    async fn capability(&mut self) -> Result<()> {
         let mut known = HashSet::new();
         let read = |response: &Response<'_>| {
             if let Response::Capabilities(capabilities) = response {
@@ -228,7 +228,7 @@ impl Session {
         &mut self,
         command: &Command,
         mut on_response: impl FnMut(&Response<'_>),
-    ) -> Result<(), MailError> {
+    ) -> Result<()> {
         self.is_broken = true;
         self.tag += 1;
         let tag = format!("a{}", self.tag);
@@ -253,7 +253,7 @@ impl Session {
         &mut self,
         command: &Command,
         on_response: impl FnMut(&Response<'_>),
-    ) -> Result<(), MailError> {
+    ) -> Result<()> {
         self.is_outcome_unknown = true;
         let done = self.run(command, on_response).await;
         self.is_outcome_unknown = self.is_broken;
@@ -261,7 +261,7 @@ impl Session {
     }
 
     /// Selects a folder. If it is already selected, NOOP asks for news: selecting can take seconds.
-    pub(crate) async fn select(&mut self, folder: &str) -> Result<SelectedFolder, MailError> {
+    pub(crate) async fn select(&mut self, folder: &str) -> Result<SelectedFolder> {
         if self.selected.as_ref().is_some_and(|(open, _)| open == folder) {
             self.run(&Command::new("NOOP"), |_| {}).await?;
             return Ok(self.selected.as_ref().map(|(_, opened)| *opened).unwrap_or_default());
@@ -312,7 +312,7 @@ async fn exchange(
     tag: &str,
     command: &Command,
     on_response: &mut impl FnMut(&Response<'_>) -> bool,
-) -> Result<Completion, MailError> {
+) -> Result<Completion> {
     let mut parts = command.parts.iter();
     let connection = client.get_mut();
     connection.write_all(format!("{tag} ").as_bytes()).await.map_err(connection_lost)?;
@@ -361,10 +361,7 @@ async fn exchange(
 }
 
 /// Writes the next part, and the end of the command after the last one.
-async fn write(
-    connection: &mut Connection,
-    parts: &mut std::slice::Iter<'_, Vec<u8>>,
-) -> Result<(), MailError> {
+async fn write(connection: &mut Connection, parts: &mut std::slice::Iter<'_, Vec<u8>>) -> Result<()> {
     if let Some(part) = parts.next() {
         connection.write_all(part).await.map_err(connection_lost)?;
     }
