@@ -64,7 +64,7 @@ use adjutant_skills::builtin::Services;
 use adjutant_skills::executor::Executor;
 use adjutant_skills::handlers::mcp::McpServers;
 use adjutant_store::leases::Instance;
-use adjutant_store::{Store, StoreError, instances, people};
+use adjutant_store::{Result, Store, StoreError, instances, people};
 use adjutant_turn::journal::{TurnEventQueue, TurnEvents};
 use adjutant_types::clock::SharedClock;
 use adjutant_workflows::agents::Agents;
@@ -112,7 +112,7 @@ pub struct Service {
 }
 
 /// Opens the configured store. From then on, nothing we write is readable for other users.
-pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, StoreError> {
+pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store> {
     for path in private::restrict(config).closed {
         tracing::info!(path = %path.display(), "other users could read this; only you can now");
     }
@@ -148,7 +148,7 @@ async fn open_secrets(services: &Services, store: &Store) {
 }
 
 /// Tells other instances what this one is, and its operator where its settings differ from theirs.
-async fn register_settings(store: &Store, instance: &Instance, config: &Config) -> Result<(), StoreError> {
+async fn register_settings(store: &Store, instance: &Instance, config: &Config) -> Result<()> {
     instance.heartbeat(store).await?;
     instances::register(store, instance, &config.shared).await?;
     let living = instances::living(store).await?;
@@ -170,7 +170,7 @@ async fn register(
     config: &Config,
     channels: &[Channel],
     models: &Models,
-) -> Result<(Arc<Instance>, Tasks), StoreError> {
+) -> Result<(Arc<Instance>, Tasks)> {
     let is_terminal = channels.iter().any(|channel| channel.connection.is_none());
     let shares = channels.iter().filter(|_| !is_terminal).map(|channel| channel.port.channel().to_owned());
     let instance = Arc::new(Instance::register_sharing(store, shares.collect()).await?);
@@ -317,18 +317,14 @@ impl Service {
 
     /// Does right away what is done every few seconds: looks at what is watched, frees the leases of dead processes and ends
     /// expired questions.
-    pub async fn tend(&self) -> Result<(), StoreError> {
+    pub async fn tend(&self) -> Result<()> {
         self.watcher.look().await?;
         self.maintenance.run_once().await
     }
 
     /// Takes an arrival: journals it, lets the caller acknowledge it, and starts work on it. Once acknowledged, it can't
     /// be lost. Returns whether it is new.
-    pub async fn accept(
-        &self,
-        inbound: Inbound,
-        acknowledge: impl AsyncFnOnce(),
-    ) -> Result<bool, StoreError> {
+    pub async fn accept(&self, inbound: Inbound, acknowledge: impl AsyncFnOnce()) -> Result<bool> {
         let journalled = self.intake.journal(inbound).await?;
         acknowledge().await;
         let is_new = journalled.is_some();
@@ -339,7 +335,7 @@ impl Service {
     }
 
     /// Stops the running turns of a chat. Returns whether there were any.
-    pub async fn stop_turns(&self, channel: &str, chat: &str) -> Result<bool, StoreError> {
+    pub async fn stop_turns(&self, channel: &str, chat: &str) -> Result<bool> {
         let Some(conversation) = people::find_conversation(&self.store, channel, chat).await? else {
             return Ok(false);
         };
@@ -358,7 +354,7 @@ impl Service {
     }
 
     /// Starts nothing new, gives running turns up to `patience` to end, and stops. The next process takes over the rest.
-    pub async fn shut_down(mut self, patience: Duration) -> Result<(), StoreError> {
+    pub async fn shut_down(mut self, patience: Duration) -> Result<()> {
         self.tasks.stop.cancel();
         let _ = tokio::time::timeout(patience, self.idle()).await;
         self.tasks.drained.cancel();

@@ -13,7 +13,7 @@ use adjutant_engine::gateway::retention::remove_unknown_files;
 use adjutant_skills::accounts::{Logins, SecretStore};
 use adjutant_store::check::{self, Finding};
 use adjutant_store::instances::{self, LivingInstance};
-use adjutant_store::{Store, StoreError, leases, rate_limits};
+use adjutant_store::{Result, Store, StoreError, leases, rate_limits};
 use adjutant_types::clock::rfc3339;
 use adjutant_workflows::trace::one_line;
 
@@ -56,12 +56,12 @@ async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(
     })
 }
 
-async fn migrated(store: &Store) -> Result<String, StoreError> {
+async fn migrated(store: &Store) -> Result<String> {
     let address = store.backend().shown();
     Ok(format!("the store at {address} is up to date; migrations: {}\n", migrations(store).await?))
 }
 
-async fn migrations(store: &Store) -> Result<String, StoreError> {
+async fn migrations(store: &Store) -> Result<String> {
     let all = check::migrations(store).await?;
     let last = all.last().map(|(version, name)| format!(", latest {version} ({name})"));
     Ok(format!("{} applied{}", all.len(), last.unwrap_or_default()))
@@ -97,7 +97,7 @@ fn rollback_plan(store: &Store) -> String {
     )
 }
 
-async fn status(store: &Store) -> Result<String, StoreError> {
+async fn status(store: &Store) -> Result<String> {
     let mut rows = vec![
         ("store".to_owned(), store.backend().shown()),
         ("size".to_owned(), size(check::size(store).await?)),
@@ -153,7 +153,7 @@ fn described(instance: &LivingInstance, first: &LivingInstance) -> String {
     text
 }
 
-async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
+async fn backup(store: &Store, path: &Path) -> Result<String> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     store.backup(&path).await?;
     let failed = |error: std::io::Error| StoreError::Backup {

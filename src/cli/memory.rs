@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::memories::{self, KeptRow};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store};
 use adjutant_types::{MemoryId, clock};
 use adjutant_workflows::trace::one_line;
 
@@ -19,7 +19,7 @@ pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCo
     say(&text.await?)
 }
 
-async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String, StoreError> {
+async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String> {
     let mut text = String::new();
     for row in memories::kept(store).await? {
         let KeptRow { name, memory, quote, .. } = &row;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::access::{self, Pairing, new_code};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store};
 use adjutant_types::clock;
 
 use super::{CliError, PairCommand, on_store, say};
@@ -23,7 +23,7 @@ pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode
     say(&text.await?)
 }
 
-async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
+async fn list(store: &Store, config: &Config) -> Result<String> {
     let mut text = String::new();
     for owner in &config.assistant.owner {
         let _ = writeln!(text, "{owner}  owner");
@@ -64,7 +64,7 @@ async fn approve(store: &Store, code: &str) -> Result<String, CliError> {
     Ok(format!("{who} can talk to the assistant on {channel} now, and gets an answer to earlier messages.\n"))
 }
 
-async fn invite(store: &Store) -> Result<String, StoreError> {
+async fn invite(store: &Store) -> Result<String> {
     let code = new_code(store.clock().random());
     let now = store.now();
     let expires_at = now + INVITATION_MS;

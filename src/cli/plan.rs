@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use adjutant_config::Config;
 use adjutant_l10n as l10n;
 use adjutant_store::runs::{self, PlanRow};
-use adjutant_store::{Batch, Store, StoreError, turns};
+use adjutant_store::{Batch, Result, Store, turns};
 use adjutant_types::TurnStatus;
 use adjutant_types::clock::utc;
 use adjutant_workflows::plans::{self, Plan};
@@ -68,7 +68,7 @@ enum State {
     Ran,
 }
 
-async fn state(store: &Store, row: &PlanRow) -> Result<State, StoreError> {
+async fn state(store: &Store, row: &PlanRow) -> Result<State> {
     if runs::by_id(store, &row.id).await?.is_some() {
         return Ok(State::Ran);
     }
@@ -76,7 +76,7 @@ async fn state(store: &Store, row: &PlanRow) -> Result<State, StoreError> {
     Ok(if turn.is_some_and(|turn| turn.ended_at.is_none()) { State::Waits } else { State::Dropped })
 }
 
-async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError> {
+async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String> {
     let rows = runs::plans_beginning_with(store, "", limit.into()).await?;
     if rows.is_empty() {
         return Ok("there is no plan yet; `adjutant plan \"GOAL\"` makes one\n".to_owned());

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::people::Person;
-use adjutant_store::{Store, StoreError, instances, known, passkeys, people, web};
+use adjutant_store::{Result, Store, instances, known, passkeys, people, web};
 use adjutant_types::clock::utc;
 use adjutant_workflows::trace::one_line;
 
@@ -51,7 +51,7 @@ pub(super) async fn only(store: &Store, who: &str) -> Result<Person, CliError> {
     }
 }
 
-async fn list(store: &Store) -> Result<String, StoreError> {
+async fn list(store: &Store) -> Result<String> {
     let sessions = web::sessions(store, None).await?.into_iter();
     let sessions =
         sessions.map(|one| (one.id, one.person_id, "since", one.created_at, Some(one.seen_at), one.browser));

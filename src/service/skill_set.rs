@@ -11,7 +11,7 @@ use adjutant_skills::builtin::Services;
 use adjutant_skills::handlers::mcp::McpServers;
 use adjutant_skills::instructions::{self, Instructions};
 use adjutant_skills::{Layer, Registry, Skills, WORKFLOW, builtin};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use adjutant_workflows::catalogue::Workflows;
 use adjutant_workflows::roles::{RoleSet, Roles};
 use adjutant_workflows::skill;
@@ -41,7 +41,7 @@ impl SkillSet {
     }
 
     /// Reads which tools of MCP servers, and which instructions, an owner has accepted; they become skills.
-    pub async fn load_tools(&self, store: &Store) -> Result<(), StoreError> {
+    pub async fn load_tools(&self, store: &Store) -> Result<()> {
         let (tools, instructions) = (self.mcp.load(store).await?, self.instructions.load(store).await?);
         if tools || instructions {
             self.skills.reload_and_log();

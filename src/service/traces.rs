@@ -10,7 +10,7 @@ use std::time::Duration;
 use adjutant_config::{Config, ConfigError};
 use adjutant_otlp::{Collector, ExportError, Span};
 use adjutant_skills::Skills;
-use adjutant_store::{Store, StoreError, turns};
+use adjutant_store::{Result, Store, StoreError, turns};
 use adjutant_types::{InstanceId, TurnId, metrics};
 use adjutant_workflows::trace;
 use tokio::sync::mpsc;
@@ -119,7 +119,7 @@ impl Traces {
         }
     }
 
-    async fn spans(&self, turn: &TurnId) -> Result<Vec<Span>, StoreError> {
+    async fn spans(&self, turn: &TurnId) -> Result<Vec<Span>> {
         let row = turns::by_id(&self.store, turn).await?;
         let row = row.ok_or_else(|| StoreError::Corrupt(format!("there is no turn {turn}")))?;
         let trace = trace::load(&self.store, &row, false).await?;

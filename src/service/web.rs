@@ -32,7 +32,7 @@ use adjutant_engine::gateway::health::Health;
 use adjutant_engine::gateway::receiver::ChannelReceiver;
 use adjutant_skills::handlers::HttpClient;
 use adjutant_skills::handlers::mcp::McpServers;
-use adjutant_store::{Store, StoreError, control, people, timeline, turns, web};
+use adjutant_store::{Result, Store, people, timeline, turns, web};
 use adjutant_types::{PersonId, TurnId};
 use adjutant_web::views::{Entry, Timeline, Viewer};
 use adjutant_web::{Backend, Settings, Unavailable, Web};
@@ -98,15 +98,9 @@ impl Service {
     }
 }
 
-/// The reason is in the log.
-fn unavailable(error: StoreError) -> Unavailable {
-    tracing::error!(%error, "the web page couldn't use the store");
-    Unavailable
-}
-
 impl WebBackend {
     /// Whether the person may still talk to the assistant, by any account but that of the page itself.
-    async fn may_come(&self, person: &PersonId) -> Result<bool, StoreError> {
+    async fn may_come(&self, person: &PersonId) -> Result<bool> {
         for account in people::accounts(&self.store, person).await? {
             let Some((channel, user)) = account.split_once(':') else { continue };
             if channel != self.channel && self.access.may_speak(&self.store, channel, user).await? {
@@ -117,7 +111,7 @@ impl WebBackend {
     }
 
     /// The zone of the viewer's browser, or else the one that the assistant knows of the person.
-    async fn zone(&self, viewer: &Viewer) -> Result<Tz, StoreError> {
+    async fn zone(&self, viewer: &Viewer) -> Result<Tz> {
         if let Some(zone) = viewer.zone.as_deref().and_then(|zone| zone.parse().ok()) {
             return Ok(zone);
         }
@@ -125,7 +119,7 @@ impl WebBackend {
         Ok(self.conversations.zone_of(&person))
     }
 
-    async fn view(&self, viewer: &Viewer) -> Result<ViewerContext<'_>, StoreError> {
+    async fn view(&self, viewer: &Viewer) -> Result<ViewerContext<'_>> {
         Ok(self.view_of(viewer.person.as_str().into(), self.zone(viewer).await?))
     }
 
@@ -141,7 +135,7 @@ impl WebBackend {
     }
 
     /// The turn, if the viewer may see it.
-    async fn visible(&self, viewer: &Viewer, turn: &TurnId) -> Result<Option<turns::TurnRow>, StoreError> {
+    async fn visible(&self, viewer: &Viewer, turn: &TurnId) -> Result<Option<turns::TurnRow>> {
         let Some(row) = turns::by_id(&self.store, turn).await? else { return Ok(None) };
         if timeline::is_of(&self.store, &viewer.person.as_str().into(), turn).await? {
             return Ok(Some(row));
@@ -159,7 +153,7 @@ impl WebBackend {
         person: &PersonId,
         before: Option<i64>,
         channel: &str,
-    ) -> Result<Timeline, StoreError> {
+    ) -> Result<Timeline> {
         let view = self.view(viewer).await?;
         let store = &self.store;
         let mut found =
@@ -210,45 +204,13 @@ impl WebBackend {
         (!voice.transcribe.is_empty()).then_some(voice.max_length.as_secs())
     }
 
-    async fn find_viewer(&self, secret: &str) -> Result<Option<Viewer>, StoreError> {
-        let Some(session) = web::session(&self.store, secret).await? else { return Ok(None) };
-        if !self.may_come(&session.person_id).await? {
-            return Ok(None);
-        }
-        let person = people::person_by_id(&self.store, &session.person_id).await?;
-        let owners = self.conversations.settings.current();
-        let is_owner = people::is_owner(&self.store, &person.id, &owners.owners).await?;
-        let waiting = timeline::count_open_questions(&self.store, &person.id).await?;
-        Ok(Some(Viewer {
-            person: person.id.to_string(),
-            name: person.name,
-            assistant: self.live.initial().assistant.name.clone(),
-            is_owner,
-            session: session.id,
-            zone: None,
-            waiting: u64::try_from(waiting).unwrap_or(0),
-        }))
-    }
-
-    async fn stop_turn(&self, viewer: &Viewer, turn: &TurnId) -> Result<bool, StoreError> {
-        if self.visible(viewer, turn).await?.is_none_or(|row| row.ended_at.is_some()) {
-            return Ok(false);
-        }
-        let is_stopped = control::cancel(&self.store, turn).await?;
-        if let Some(running) = self.conversations.running.get(turn) {
-            running.cancel.cancel();
-        }
-        Ok(is_stopped)
-    }
-
     /// Hands something over as this channel's receiver does.
     async fn take(
         &self,
         viewer: &Viewer,
         inbound: impl FnOnce(Address, SenderId, String) -> Inbound,
     ) -> Result<IntakeOutcome, Unavailable> {
-        let person = web::ensure_account(&self.store, &self.channel, &viewer.person.as_str().into()).await;
-        let person = person.map_err(unavailable)?;
+        let person = web::ensure_account(&self.store, &self.channel, &viewer.person.as_str().into()).await?;
         let address = Address { channel: self.channel.clone(), place: viewer.person.clone() };
         let inbound = inbound(address, SenderId(viewer.person.clone()), person.name);
         self.receiver(&self.channel).ok_or(Unavailable)?.accept(inbound).await.map_err(|_| Unavailable)

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
-use crate::Unavailable;
+use crate::Result;
 use crate::session::Fields;
 use crate::views::{Moment, Viewer};
 
@@ -61,26 +61,16 @@ pub struct PasskeyLine {
 #[async_trait]
 pub trait Passkeys {
     /// What a browser has to answer with a new passkey in this session, or to sign in without one, within five minutes.
-    async fn challenge(&self, session: &str) -> Result<String, Unavailable>;
-    async fn passkeys(&self, viewer: &Viewer) -> Result<Vec<PasskeyLine>, Unavailable>;
+    async fn challenge(&self, session: &str) -> Result<String>;
+    async fn passkeys(&self, viewer: &Viewer) -> Result<Vec<PasskeyLine>>;
     /// Adds one that answers this challenge. False if that isn't of the viewer's session, or the passkey is known or one too
     /// many.
-    async fn add_passkey(
-        &self,
-        viewer: &Viewer,
-        made: (String, Passkey),
-        browser: &str,
-    ) -> Result<bool, Unavailable>;
+    async fn add_passkey(&self, viewer: &Viewer, made: (String, Passkey), browser: &str) -> Result<bool>;
     /// Removes one of the viewer's.
-    async fn remove_passkey(&self, viewer: &Viewer, key: &str) -> Result<(), Unavailable>;
-    async fn passkey(&self, key: &str) -> Result<Option<Passkey>, Unavailable>;
+    async fn remove_passkey(&self, viewer: &Viewer, key: &str) -> Result<()>;
+    async fn passkey(&self, key: &str) -> Result<Option<Passkey>>;
     /// Begins a session with one that has signed this challenge, and so often by now. Returns the session's secret.
-    async fn begin(
-        &self,
-        passkey: &Passkey,
-        signed: (String, u32),
-        browser: &str,
-    ) -> Result<Option<String>, Unavailable>;
+    async fn begin(&self, passkey: &Passkey, signed: (String, u32), browser: &str) -> Result<Option<String>>;
 }
 
 /// The address that passkeys are for.

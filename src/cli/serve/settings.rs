@@ -17,7 +17,7 @@ use adjutant_web::views::{
     SettingsEdit, SettingsField, SettingsInput, SettingsOutcome, SettingsPage, SettingsPreview,
     SettingsSection, Viewer,
 };
-use adjutant_web::{SettingsEditor, Unavailable};
+use adjutant_web::{Result, SettingsEditor, Unavailable};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use tokio::sync::Mutex;
@@ -103,7 +103,7 @@ impl Editor {
     }
 
     /// The file, which may be behind a link, and its text.
-    fn read(&self) -> Result<(PathBuf, String), Unavailable> {
+    fn read(&self) -> Result<(PathBuf, String)> {
         let path = self.path.canonicalize().map_err(failed)?;
         let text = fs::read_to_string(&path).map_err(failed)?;
         Ok((path, text))
@@ -216,7 +216,7 @@ fn section(group: &Group, draft: &Draft) -> SettingsSection {
 
 #[async_trait]
 impl SettingsEditor for Editor {
-    async fn settings(&self, viewer: &Viewer) -> Result<SettingsPage, Unavailable> {
+    async fn settings(&self, viewer: &Viewer) -> Result<SettingsPage> {
         let (path, text) = self.read()?;
         let mut page = SettingsPage { digest: digest(&text), ..SettingsPage::default() };
         match Draft::of_text(&text, &self.path, &self.env) {
@@ -243,7 +243,7 @@ impl SettingsEditor for Editor {
         Ok(page)
     }
 
-    async fn change(&self, viewer: &Viewer, edit: &SettingsEdit) -> Result<SettingsOutcome, Unavailable> {
+    async fn change(&self, viewer: &Viewer, edit: &SettingsEdit) -> Result<SettingsOutcome> {
         match self.try_change(viewer, edit).await {
             Ok(outcome) => Ok(outcome),
             Err(Ended::Refused(why)) => Ok(SettingsOutcome::Refused(why)),
@@ -251,7 +251,7 @@ impl SettingsEditor for Editor {
         }
     }
 
-    async fn test(&self, part: &str) -> Result<Option<Vec<Finding>>, Unavailable> {
+    async fn test(&self, part: &str) -> Result<Option<Vec<Finding>>> {
         let (_, text) = self.read()?;
         let Ok(draft) = Draft::of_text(&text, &self.path, &self.env) else { return Ok(None) };
         let groups = settings::groups(&draft, &self.skills.current());

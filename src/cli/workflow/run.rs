@@ -12,7 +12,7 @@ use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, MAX_LENGTH};
 use adjutant_console::{ConsolePort, Style};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError, runs as rows};
+use adjutant_store::{Result, Store, runs as rows};
 use adjutant_types::clock::{self, SharedClock, SystemClock};
 use adjutant_types::{RunStatus, TurnStatus};
 use adjutant_workflows::command::written;
@@ -257,7 +257,7 @@ impl RunSession<'_> {
     }
 }
 
-async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>, StoreError> {
+async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>> {
     turns::of_event(store, &format!("{CHANNEL} {}", first.0)).await
 }
 

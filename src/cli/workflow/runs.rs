@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use adjutant_store::runs::{self, RunRow};
-use adjutant_store::{Store, StoreError, retention, turns};
+use adjutant_store::{Result, Store, retention, turns};
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::{RunStatus, TurnStatus};
 use adjutant_workflows::trace::text::{duration, one_line};
@@ -17,7 +17,7 @@ use crate::cli::{CliError, columns};
 const NAMED: i64 = 5;
 
 /// The newest runs, as a table or as JSON.
-pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String, StoreError> {
+pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String> {
     let rows = runs::newest(store, limit.into()).await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -111,7 +111,7 @@ pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report
 }
 
 /// A run's status: one that hasn't ended waits when its turn does.
-pub(super) async fn status(store: &Store, row: &RunRow) -> Result<RunStatus, StoreError> {
+pub(super) async fn status(store: &Store, row: &RunRow) -> Result<RunStatus> {
     let is_open = row.ended_at.is_none();
     let turn = if is_open { turns::by_id(store, &row.turn_id).await? } else { None };
     let waits = turn.is_some_and(|turn| turn.status == TurnStatus::Waiting);

@@ -4,7 +4,7 @@ use adjutant_engine::conversation::connect::MAX_LABEL;
 use adjutant_l10n::page_accounts as words;
 use adjutant_skills::accounts::{AccountSettings, app_password_page, provider_name, services_in_words};
 use adjutant_store::connected::{self, AccountRow, is_label_taken};
-use adjutant_store::{Batch, Stale, StoreError};
+use adjutant_store::{Batch, Result, Stale, StoreError};
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind};
 use adjutant_web::views::{AccountChange, AccountLine, Viewer};
@@ -13,7 +13,7 @@ use super::WebBackend;
 use super::view::ViewerContext;
 
 impl WebBackend {
-    pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>, StoreError> {
+    pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>> {
         let person: PersonId = viewer.person.as_str().into();
         let view = self.view(viewer).await?;
         let rows = self.conversations.accounts_of(&person).await?;
@@ -26,7 +26,7 @@ impl WebBackend {
         viewer: &Viewer,
         account: &AccountId,
         change: AccountChange,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let person: PersonId = viewer.person.as_str().into();
         let mut all = connected::of_person(&self.store, &person).await?;
         all.retain(|row| row.person_id.as_ref() == Some(&person));

@@ -6,19 +6,19 @@ use adjutant_skills::accounts::{Bringer, LoginError, Offer, carries_code, provid
 use adjutant_store::people;
 use adjutant_types::ProviderKind;
 use adjutant_web::views::{LoginOffer, LoginStep};
-use adjutant_web::{LoginLinks, Unavailable};
+use adjutant_web::{Backend, LoginLinks, Result};
 use async_trait::async_trait;
 
-use super::{WebBackend, unavailable};
+use super::WebBackend;
 
 #[async_trait]
 impl LoginLinks for WebBackend {
-    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>, Unavailable> {
+    async fn login_offer(&self, nonce: &str) -> Result<Option<LoginOffer>> {
         let Offer { person, provider } = match self.conversations.logins().offered(nonce).await {
             Ok(offer) => offer,
             Err(error) => return shown(error).map(|_| None),
         };
-        let person = people::person_by_id(&self.store, &person).await.map_err(unavailable)?;
+        let person = people::person_by_id(&self.store, &person).await?;
         Ok(Some(LoginOffer {
             person: person.name,
             provider: provider_name(provider),
@@ -26,7 +26,7 @@ impl LoginLinks for WebBackend {
         }))
     }
 
-    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep, Unavailable> {
+    async fn open_login(&self, nonce: &str, session: Option<&str>) -> Result<LoginStep> {
         if self.is_of_another(nonce, session).await? {
             return Ok(LoginStep::Ended(words::page_other_browser()));
         }
@@ -41,7 +41,7 @@ impl LoginLinks for WebBackend {
         nonce: &str,
         (address, password): (&str, &str),
         session: Option<&str>,
-    ) -> Result<LoginStep, Unavailable> {
+    ) -> Result<LoginStep> {
         if self.is_of_another(nonce, session).await? {
             return Ok(LoginStep::Ended(words::page_other_browser()));
         }
@@ -55,7 +55,7 @@ impl LoginLinks for WebBackend {
         }
     }
 
-    async fn finish_login(&self, query: &str, browser: &str) -> Result<String, Unavailable> {
+    async fn finish_login(&self, query: &str, browser: &str) -> Result<String> {
         let brought = carries_code(&format!("http://page/connect/back?{query}"));
         let Some((state, reply)) = brought else { return Ok(words::page_gone()) };
         let arrived = self.conversations.logins().arrived(&state, reply, Bringer::Browser(browser)).await;
@@ -72,20 +72,20 @@ impl LoginLinks for WebBackend {
 
 impl WebBackend {
     /// Whether the browser is signed in here as somebody else than the one whose login it is.
-    async fn is_of_another(&self, nonce: &str, session: Option<&str>) -> Result<bool, Unavailable> {
+    async fn is_of_another(&self, nonce: &str, session: Option<&str>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         let Ok(offer) = self.conversations.logins().offered(nonce).await else { return Ok(false) };
-        let viewer = self.find_viewer(session).await.map_err(unavailable)?;
+        let viewer = self.viewer(session).await?;
         Ok(viewer.is_some_and(|viewer| offer.person != *viewer.person))
     }
 }
 
 /// What is shown of a login that doesn't go on.
-fn shown(error: LoginError) -> Result<String, Unavailable> {
+fn shown(error: LoginError) -> Result<String> {
     match error {
         LoginError::Gone => Ok(words::page_gone()),
         LoginError::SomebodyElse => Ok(words::page_other_browser()),
         LoginError::Failed(Failure::Skill(error)) => Ok(error.message.whole()),
-        LoginError::Failed(Failure::Store(error)) => Err(unavailable(error)),
+        LoginError::Failed(Failure::Store(error)) => Err(error.into()),
     }
 }

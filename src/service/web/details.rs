@@ -2,7 +2,7 @@
 
 use adjutant_l10n::page_talk;
 use adjutant_models::{Message, Role};
-use adjutant_store::{StoreError, executions, timeline, turns};
+use adjutant_store::{Result, executions, timeline, turns};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionId, ExecutionKind};
 use adjutant_web::views::{Details, Viewer};
@@ -18,7 +18,7 @@ impl WebBackend {
         &self,
         viewer: &Viewer,
         execution: &ExecutionId,
-    ) -> Result<Option<Details>, StoreError> {
+    ) -> Result<Option<Details>> {
         let store = &self.store;
         let Some(turn) = timeline::turn_of(store, execution).await? else { return Ok(None) };
         if self.visible(viewer, &turn).await?.is_none() {

@@ -20,13 +20,13 @@ use adjutant_turn::journal::fail_point;
 use adjutant_types::QuestionKind;
 use adjutant_types::text::one_line;
 use adjutant_web::views::{NotifyOf, PushAddress, Viewer};
-use adjutant_web::{SigningKey, Unavailable, sealed_for, without_code};
+use adjutant_web::{Result, SigningKey, sealed_for, without_code};
 use futures::future::join_all;
 use reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, RETRY_AFTER};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::json;
 
-use super::{WebBackend, unavailable};
+use super::WebBackend;
 
 /// The secret that is our key.
 const KEY: &str = "push/key";
@@ -79,12 +79,8 @@ impl WebBackend {
         }
     }
 
-    pub(super) async fn public_key(&self) -> Result<String, Unavailable> {
-        let key = self.signing_key().await;
-        key.map(|key| key.public()).map_err(|error| {
-            tracing::error!(%error, "no browser can subscribe to notifications");
-            Unavailable
-        })
+    pub(super) async fn public_key(&self) -> Result<String> {
+        Ok(self.signing_key().await?.public())
     }
 
     pub(super) async fn set_notified(
@@ -92,7 +88,7 @@ impl WebBackend {
         viewer: &Viewer,
         what: NotifyOf,
         at: PushAddress,
-    ) -> Result<bool, Unavailable> {
+    ) -> Result<bool> {
         let mut batch = Batch::new();
         if what == NotifyOf::Nothing {
             pushes::unsubscribe(&mut batch, &viewer.session);
@@ -105,7 +101,7 @@ impl WebBackend {
             let row = SubscriptionRow { session_id, endpoint, browser_key, auth, wants_news };
             pushes::subscribe(&mut batch, &row, self.store.now());
         }
-        self.store.write(batch).await.map_err(unavailable)?;
+        self.store.write(batch).await?;
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use adjutant_l10n::page_now;
 use adjutant_store::spending::{self, SpendingRow};
-use adjutant_store::{StoreError, people, questions, schedules, tasks, timeline, turns};
+use adjutant_store::{Result, people, questions, schedules, tasks, timeline, turns};
 use adjutant_types::clock::local_day;
 use adjutant_types::text::shortened;
 use adjutant_types::{OutboxId, PersonId, ScheduleState, TaskState, TurnId};
@@ -24,7 +24,7 @@ const ANSWERED: i64 = 5;
 const ABOUT: usize = 120;
 
 impl WebBackend {
-    pub(super) async fn whats_on(&self, viewer: &Viewer) -> Result<Now, StoreError> {
+    pub(super) async fn whats_on(&self, viewer: &Viewer) -> Result<Now> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let view = self.view(viewer).await?;
         let open = match viewer.is_owner {
@@ -73,7 +73,7 @@ impl WebBackend {
         Ok(now)
     }
 
-    async fn budgets(&self, viewer: &Viewer, person: &PersonId) -> Result<Vec<Budget>, StoreError> {
+    async fn budgets(&self, viewer: &Viewer, person: &PersonId) -> Result<Vec<Budget>> {
         let limits = self.conversations.settings.current().limits.clone();
         let day = local_day(self.store.now(), self.conversations.zone);
         let own = spending::of_day(&self.store, &day, Some(person)).await?;
@@ -90,7 +90,7 @@ impl WebBackend {
 
 impl ViewerContext<'_> {
     /// A message that asks, with what its turn is about.
-    async fn asked(&self, message: &OutboxId, turn: &TurnId) -> Result<Option<Asked>, StoreError> {
+    async fn asked(&self, message: &OutboxId, turn: &TurnId) -> Result<Option<Asked>> {
         let Some(row) = timeline::reply(self.store, message).await? else { return Ok(None) };
         let said = timeline::said_in(self.store, turn).await?.into_iter().next();
         let about = said.map(|said| shortened(&one_line(&self.message(said).text), ABOUT));

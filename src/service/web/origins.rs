@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use adjutant_l10n::page_tables as words;
-use adjutant_store::{StoreError, origins, timeline};
+use adjutant_store::{Result, origins, timeline};
 use adjutant_types::{MemoryId, PersonId, TurnId};
 use adjutant_web::views::{Cell, Edit, PageAction, Table, TableRow};
 
@@ -14,11 +14,7 @@ use super::view::ViewerContext;
 const ROWS: i64 = 200;
 
 impl WebBackend {
-    pub(super) async fn memories(
-        &self,
-        view: &ViewerContext<'_>,
-        person: &PersonId,
-    ) -> Result<Table, StoreError> {
+    pub(super) async fn memories(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table> {
         let mut from = self.saved_by_request(person).await?;
         for origin in origins::of_person(&self.store, person).await? {
             let said = match &*origin.quote {
@@ -48,10 +44,7 @@ impl WebBackend {
     }
 
     /// The memories that a person asked for, each with its turn.
-    async fn saved_by_request(
-        &self,
-        person: &PersonId,
-    ) -> Result<HashMap<MemoryId, (TurnId, String)>, StoreError> {
+    async fn saved_by_request(&self, person: &PersonId) -> Result<HashMap<MemoryId, (TurnId, String)>> {
         let mut saved = HashMap::new();
         for (turn, data) in timeline::remembered_in(&self.store, person, 5 * ROWS).await? {
             let data: serde_json::Value = serde_json::from_str(&data).unwrap_or_default();

@@ -6,28 +6,24 @@ use adjutant_store::passkeys::{self, CHALLENGE_MS, PasskeyRow};
 use adjutant_store::{Stale, StoreError};
 use adjutant_types::PersonId;
 use adjutant_web::views::Viewer;
-use adjutant_web::{Passkey, PasskeyLine, Passkeys, Unavailable};
+use adjutant_web::{Passkey, PasskeyLine, Passkeys, Result};
 use async_trait::async_trait;
 
+use super::WebBackend;
 use super::view::moment;
-use super::{WebBackend, unavailable};
 
 /// The name that challenges are sealed under.
 const CHALLENGE: &str = "passkey/challenge";
 
 #[async_trait]
 impl Passkeys for WebBackend {
-    async fn challenge(&self, session: &str) -> Result<String, Unavailable> {
+    async fn challenge(&self, session: &str) -> Result<String> {
         let text = format!("{} {session}", self.store.now() + CHALLENGE_MS);
-        let sealed = self.conversations.services().secrets.seal(CHALLENGE, &text).await;
-        sealed.map_err(|error| {
-            tracing::error!(%error, "nobody can use passkeys");
-            Unavailable
-        })
+        Ok(self.conversations.services().secrets.seal(CHALLENGE, &text).await?)
     }
 
-    async fn passkeys(&self, viewer: &Viewer) -> Result<Vec<PasskeyLine>, Unavailable> {
-        let (zone, now) = (self.zone(viewer).await.map_err(unavailable)?, self.store.now());
+    async fn passkeys(&self, viewer: &Viewer) -> Result<Vec<PasskeyLine>> {
+        let (zone, now) = (self.zone(viewer).await?, self.store.now());
         let line = |row: PasskeyRow| PasskeyLine {
             key: row.key,
             browser: row.browser,
@@ -35,7 +31,7 @@ impl Passkeys for WebBackend {
             used: row.used_at.map(|at| moment(at, now, zone)),
         };
         let rows = passkeys::list(&self.store, Some(&viewer.person.as_str().into())).await;
-        Ok(rows.map_err(unavailable)?.into_iter().map(line).collect())
+        Ok(rows?.into_iter().map(line).collect())
     }
 
     async fn add_passkey(
@@ -43,7 +39,7 @@ impl Passkeys for WebBackend {
         viewer: &Viewer,
         (challenge, passkey): (String, Passkey),
         browser: &str,
-    ) -> Result<bool, Unavailable> {
+    ) -> Result<bool> {
         if !self.is_ours(&challenge, &viewer.session).await {
             return Ok(false);
         }
@@ -57,15 +53,15 @@ impl Passkeys for WebBackend {
             created_at: self.store.now(),
             used_at: None,
         };
-        passkeys::add(&self.store, &challenge, &row).await.map_err(unavailable)
+        Ok(passkeys::add(&self.store, &challenge, &row).await?)
     }
 
-    async fn remove_passkey(&self, viewer: &Viewer, key: &str) -> Result<(), Unavailable> {
-        passkeys::remove(&self.store, key, &viewer.person.as_str().into()).await.map_err(unavailable)
+    async fn remove_passkey(&self, viewer: &Viewer, key: &str) -> Result<()> {
+        Ok(passkeys::remove(&self.store, key, &viewer.person.as_str().into()).await?)
     }
 
-    async fn passkey(&self, key: &str) -> Result<Option<Passkey>, Unavailable> {
-        let row = passkeys::find(&self.store, key).await.map_err(unavailable)?;
+    async fn passkey(&self, key: &str) -> Result<Option<Passkey>> {
+        let row = passkeys::find(&self.store, key).await?;
         Ok(row.map(|row| Passkey {
             key: row.key,
             person: row.person_id.to_string(),
@@ -80,9 +76,9 @@ impl Passkeys for WebBackend {
         passkey: &Passkey,
         (challenge, counter): (String, u32),
         browser: &str,
-    ) -> Result<Option<String>, Unavailable> {
+    ) -> Result<Option<String>> {
         let person: PersonId = passkey.person.as_str().into();
-        if !self.is_ours(&challenge, "").await || !self.may_come(&person).await.map_err(unavailable)? {
+        if !self.is_ours(&challenge, "").await || !self.may_come(&person).await? {
             return Ok(None);
         }
         match passkeys::sign_in(&self.store, &challenge, (&passkey.key, &person), counter, browser).await {
@@ -93,7 +89,7 @@ impl Passkeys for WebBackend {
                 Ok(None)
             }
             Err(StoreError::Stale(_)) => Ok(None),
-            Err(error) => Err(unavailable(error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -6,13 +6,13 @@ use adjutant_l10n::{page_plans, page_talk};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::runs::{self, PlanRow, RunRow};
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{StoreError, people, timeline, turns};
+use adjutant_store::{Result, people, timeline, turns};
 use adjutant_turn::wording::plans::cancel_button;
 use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
-use adjutant_web::Unavailable;
 use adjutant_web::views::{
     Badge, PageAction, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer,
 };
+use adjutant_web::{Backend, Unavailable};
 use adjutant_workflows::command::{PLAN, planned};
 use adjutant_workflows::plans::{self, Plan, PlanStep};
 use adjutant_workflows::trace::{duration, one_line};
@@ -22,14 +22,14 @@ use adjutant_workflows::view::report::{Report, Spent, StepReport};
 use super::runs::step_badge;
 use super::view::{ViewerContext, turn_badge};
 use super::workflows::{drawing, run_badge};
-use super::{ROWS, WebBackend, unavailable};
+use super::{ROWS, WebBackend};
 
 const PLANS: i64 = 50;
 /// The longest goal in the list, in characters.
 const GOAL: usize = 160;
 
 impl WebBackend {
-    pub(super) async fn all_plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>, StoreError> {
+    pub(super) async fn all_plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>> {
         let person: PersonId = viewer.person.as_str().into();
         let view = self.view(viewer).await?;
         let whose = (!viewer.is_owner).then_some(&person);
@@ -77,11 +77,7 @@ impl WebBackend {
     }
 
     /// A plan of the viewer's own, with its turn.
-    pub(super) async fn own_plan(
-        &self,
-        viewer: &Viewer,
-        key: &str,
-    ) -> Result<Option<(PlanRow, TurnRow)>, StoreError> {
+    pub(super) async fn own_plan(&self, viewer: &Viewer, key: &str) -> Result<Option<(PlanRow, TurnRow)>> {
         let Some(row) = runs::plan(&self.store, &key.into()).await? else { return Ok(None) };
         let is_own = timeline::is_of(&self.store, &viewer.person.as_str().into(), &row.turn_id).await?;
         let turn = turns::by_id(&self.store, &row.turn_id).await?.filter(|_| is_own);
@@ -91,27 +87,23 @@ impl WebBackend {
     /// Drops a plan that waits for the viewer, as its button does; one that waits for something else is stopped. False if
     /// it isn't theirs, or doesn't wait.
     pub(super) async fn cancel_plan(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
-        let waiting = async {
-            let Some((row, turn)) = self.own_plan(viewer, key).await? else { return Ok(None) };
-            let run = runs::by_id(&self.store, &row.id).await?;
-            let badge = self.view(viewer).await?.plan_badge(&turn, run.as_ref()).await?;
-            if turn.ended_at.is_some() || badge != Badge::Waiting {
-                return Ok(None);
-            }
-            let asked = questions::of_turn(&self.store, &turn.id).await?;
-            let is_open = |question: &&QuestionRow| {
-                question.state == QuestionState::Pending && matches!(question.kind, QuestionKind::Plan { .. })
-            };
-            Ok(Some((asked.iter().find(is_open).map(|question| cancel_button(&question.id)), turn.id)))
+        let Some((row, turn)) = self.own_plan(viewer, key).await? else { return Ok(false) };
+        let run = runs::by_id(&self.store, &row.id).await?;
+        let badge = self.view(viewer).await?.plan_badge(&turn, run.as_ref()).await?;
+        if turn.ended_at.is_some() || badge != Badge::Waiting {
+            return Ok(false);
+        }
+        let asked = questions::of_turn(&self.store, &turn.id).await?;
+        let is_open = |question: &&QuestionRow| {
+            question.state == QuestionState::Pending && matches!(question.kind, QuestionKind::Plan { .. })
         };
-        match waiting.await.map_err(unavailable)? {
-            None => Ok(false),
-            Some((Some(button), _)) => Ok(self.pressed(viewer, &button, &button).await?.is_none()),
-            Some((None, turn)) => self.stop_turn(viewer, &turn).await.map_err(unavailable),
+        match asked.iter().find(is_open).map(|question| cancel_button(&question.id)) {
+            Some(button) => Ok(self.pressed(viewer, &button, &button).await?.is_none()),
+            None => self.stop(viewer, turn.id.as_str()).await,
         }
     }
 
-    pub(super) async fn plan_of(&self, viewer: &Viewer, row: PlanRow) -> Result<Option<Shown>, StoreError> {
+    pub(super) async fn plan_of(&self, viewer: &Viewer, row: PlanRow) -> Result<Option<Shown>> {
         let Some(turn_row) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
         let view = self.view(viewer).await?;
         let run = runs::by_id(&self.store, &row.id).await?;
@@ -162,7 +154,7 @@ impl WebBackend {
     }
 
     /// What the plan's model calls took: those of the report, or of its turn so far.
-    async fn spent(&self, row: &PlanRow, report: Option<&Report>) -> Result<Spent, StoreError> {
+    async fn spent(&self, row: &PlanRow, report: Option<&Report>) -> Result<Spent> {
         if let Some(spent) = report.and_then(|report| report.run.spent) {
             return Ok(spent);
         }
@@ -178,7 +170,7 @@ impl WebBackend {
 
 impl ViewerContext<'_> {
     /// How a plan stands: as its run, and without one as its turn; one that was never run has nothing done.
-    async fn plan_badge(&self, turn: &TurnRow, run: Option<&RunRow>) -> Result<Badge, StoreError> {
+    async fn plan_badge(&self, turn: &TurnRow, run: Option<&RunRow>) -> Result<Badge> {
         Ok(match run {
             Some(run) if self.waits(run).await? => run_badge(RunStatus::Waiting),
             Some(run) => run_badge(run.status),

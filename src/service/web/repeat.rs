@@ -6,12 +6,12 @@ use adjutant_store::inbox::{PAGE, is_begun_by};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline};
 use adjutant_types::TurnId;
-use adjutant_web::Unavailable;
 use adjutant_web::views::Viewer;
+use adjutant_web::{Result, Unavailable};
 use adjutant_workflows::command::UNDO;
 
+use super::WebBackend;
 use super::view::ViewerContext;
-use super::{WebBackend, unavailable};
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {
@@ -32,14 +32,12 @@ impl ViewerContext<'_> {
 }
 
 impl WebBackend {
-    pub(super) async fn say_again(&self, viewer: &Viewer, turn: &TurnId) -> Result<bool, Unavailable> {
-        let row = async {
-            let row = self.visible(viewer, turn).await?;
-            let Some(row) = row else { return Ok(None) };
-            Ok(self.view(viewer).await?.can_repeat(&row).await?.then_some(row))
-        };
-        let Some(row) = row.await.map_err(unavailable)? else { return Ok(false) };
-        let origin = self.origin(viewer, &row).await.map_err(unavailable)?;
+    pub(super) async fn say_again(&self, viewer: &Viewer, turn: &TurnId) -> Result<bool> {
+        let Some(row) = self.visible(viewer, turn).await? else { return Ok(false) };
+        if !self.view(viewer).await?.can_repeat(&row).await? {
+            return Ok(false);
+        }
+        let origin = self.origin(viewer, &row).await?;
         let message = |address, sender, sender_name| {
             Inbound::Message(IncomingMessage {
                 event: EventId(event_of(turn)),
@@ -68,11 +66,7 @@ impl WebBackend {
 
     /// Where the turn's conversation is, if the viewer may speak there and it is served here: its history belongs to the
     /// request. Otherwise the page is good enough.
-    async fn origin(
-        &self,
-        viewer: &Viewer,
-        row: &TurnRow,
-    ) -> Result<Option<(Address, SenderId)>, StoreError> {
+    async fn origin(&self, viewer: &Viewer, row: &TurnRow) -> Result<Option<(Address, SenderId)>> {
         let conversation = people::conversation_by_id(&self.store, &row.conversation_id).await?;
         let (channel, place) = (conversation.channel, conversation.place);
         if channel == self.channel || self.receiver(&channel).is_none() {

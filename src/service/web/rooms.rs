@@ -5,7 +5,7 @@ use std::time::Duration;
 use adjutant_chat::Address;
 use adjutant_engine::conversation::rooms::{label, parts};
 use adjutant_l10n::{page_tables as words, room_rules};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::room_rules::rooms;
 use adjutant_types::ConversationId;
 use adjutant_web::views::{Edit, PageAction, Table, TableRow};
@@ -29,7 +29,7 @@ pub(super) fn no_names() -> RoomNames {
 }
 
 impl WebBackend {
-    pub(super) async fn rooms(&self) -> Result<Table, StoreError> {
+    pub(super) async fn rooms(&self) -> Result<Table> {
         let latest = rooms(&self.store, ROOMS).await?;
         Ok(table(
             (words::rooms(), words::no_rooms()),
@@ -38,7 +38,7 @@ impl WebBackend {
         ))
     }
 
-    async fn room(&self, room: (ConversationId, String, String)) -> Result<TableRow, StoreError> {
+    async fn room(&self, room: (ConversationId, String, String)) -> Result<TableRow> {
         let (id, channel, place) = room;
         let address = Address { channel, place };
         let rule = self.conversations.room_rule(&address).await?;

@@ -3,7 +3,7 @@
 use adjutant_chat::OutgoingFile;
 use adjutant_l10n::page_talk;
 use adjutant_store::runs::{self, RunRow};
-use adjutant_store::{StoreError, retention, timeline};
+use adjutant_store::{Result, retention, timeline};
 use adjutant_types::{ExecutionId, OutboxId, RunStatus};
 use adjutant_web::views::{Badge, Run, RunStep, Started, Viewer};
 use adjutant_workflows::trace::{duration, one_line};
@@ -16,11 +16,7 @@ use super::{ROWS, WebBackend};
 
 impl WebBackend {
     /// What is known by this name: a plan, a run, or the request for one.
-    pub(super) async fn find_started(
-        &self,
-        viewer: &Viewer,
-        key: &str,
-    ) -> Result<Option<Started>, StoreError> {
+    pub(super) async fn find_started(&self, viewer: &Viewer, key: &str) -> Result<Option<Started>> {
         if let Some(found) = self.by_execution(viewer, &key.into()).await? {
             return Ok(Some(found));
         }
@@ -40,7 +36,7 @@ impl WebBackend {
         Ok(Some(Started::Turn(Box::new(turn))))
     }
 
-    async fn by_execution(&self, viewer: &Viewer, id: &ExecutionId) -> Result<Option<Started>, StoreError> {
+    async fn by_execution(&self, viewer: &Viewer, id: &ExecutionId) -> Result<Option<Started>> {
         if let Some(row) = runs::plan(&self.store, id).await? {
             return Ok(self.plan_of(viewer, row).await?.map(|plan| Started::Plan(Box::new(plan))));
         }
@@ -48,7 +44,7 @@ impl WebBackend {
         Ok(self.run_of(viewer, row).await?.map(|run| Started::Run(Box::new(run))))
     }
 
-    async fn run_of(&self, viewer: &Viewer, row: RunRow) -> Result<Option<Run>, StoreError> {
+    async fn run_of(&self, viewer: &Viewer, row: RunRow) -> Result<Option<Run>> {
         let Some(turn) = self.visible(viewer, &row.turn_id).await? else { return Ok(None) };
         let view = self.view(viewer).await?;
         let workflow = parse(&row.file, &row.text).ok();
@@ -89,7 +85,7 @@ impl WebBackend {
     }
 
     /// The report, or the progress so far; none once it was emptied.
-    pub(super) async fn report_of(&self, row: &RunRow, waits: bool) -> Result<Option<Report>, StoreError> {
+    pub(super) async fn report_of(&self, row: &RunRow, waits: bool) -> Result<Option<Report>> {
         if let Some(report) = &row.report {
             return Ok(serde_json::from_str(report).ok());
         }
@@ -105,18 +101,14 @@ impl WebBackend {
         viewer: &Viewer,
         key: &str,
         from: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let Some(row) = runs::by_id(&self.store, &key.into()).await? else { return Ok(None) };
         let Some(run) = self.run_of(viewer, row).await? else { return Ok(None) };
         let is_there = run.again.iter().any(|step| step == from);
         Ok(is_there.then(|| format!("/run {} --of {} --from {from}", run.workflow, run.key)))
     }
 
-    pub(super) async fn file_of(
-        &self,
-        viewer: &Viewer,
-        message: &OutboxId,
-    ) -> Result<Option<OutgoingFile>, StoreError> {
+    pub(super) async fn file_of(&self, viewer: &Viewer, message: &OutboxId) -> Result<Option<OutgoingFile>> {
         let Some((turn, person)) = timeline::place_of(&self.store, message).await? else { return Ok(None) };
         let is_visible = match turn {
             Some(turn) => self.visible(viewer, &turn).await?.is_some(),

@@ -6,7 +6,7 @@ use adjutant_memory::{Asker, Found, SearchIn, has_all_words};
 use adjutant_skills::builtin::watches::described;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::search::SaidRow;
-use adjutant_store::{StoreError, files, people, schedules, tasks, watches};
+use adjutant_store::{Result, files, people, schedules, tasks, watches};
 use adjutant_types::text::shortened;
 use adjutant_types::{FileProblem, PersonId, TaskState};
 use adjutant_web::views::{Hit, Hits, PageAction, Viewer};
@@ -25,7 +25,7 @@ const CONTENT: usize = 20_000;
 const LINE: usize = 160;
 
 impl WebBackend {
-    pub(super) async fn find(&self, viewer: &Viewer, query: &str) -> Result<Vec<Hits>, StoreError> {
+    pub(super) async fn find(&self, viewer: &Viewer, query: &str) -> Result<Vec<Hits>> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let view = self.view(viewer).await?;
         let hit = |text: &str, about: String, act: PageAction, key: &str| Hit {
@@ -70,11 +70,7 @@ impl WebBackend {
     }
 
     /// What was said, with where it is, and what is remembered.
-    async fn recalled(
-        &self,
-        view: &ViewerContext<'_>,
-        query: &str,
-    ) -> Result<(Vec<Hit>, Vec<MemoryRow>), StoreError> {
+    async fn recalled(&self, view: &ViewerContext<'_>, query: &str) -> Result<(Vec<Hit>, Vec<MemoryRow>)> {
         let (store, person) = (&self.store, &view.viewer);
         let Some(here) = people::last_direct_conversation(store, person).await? else {
             return Ok((Vec::new(), Vec::new()));
@@ -92,7 +88,7 @@ impl WebBackend {
         Ok((said, memories))
     }
 
-    async fn found_files(&self, view: &ViewerContext<'_>, query: &str) -> Result<Vec<Hit>, StoreError> {
+    async fn found_files(&self, view: &ViewerContext<'_>, query: &str) -> Result<Vec<Hit>> {
         let all = files::of_person(&self.store, &view.viewer, ROWS).await?.into_iter();
         let stored = all.filter(|file| file.problem.is_none_or(FileProblem::is_kept));
         let found = stored.filter(|file| {

@@ -1,7 +1,7 @@
 //! The system behind the page: instances, leases, MCP servers, and the log by turn.
 
 use adjutant_l10n::page_tables as words;
-use adjutant_store::{StoreError, leases};
+use adjutant_store::{Result, leases};
 use adjutant_types::{InstanceId, TurnId};
 use adjutant_web::views::{Cell, LogLine, Table, Viewer};
 
@@ -14,7 +14,7 @@ use crate::logging::tail;
 const LOGGED: usize = 30;
 
 impl WebBackend {
-    pub(super) async fn instances(&self, view: &ViewerContext<'_>) -> Result<Table, StoreError> {
+    pub(super) async fn instances(&self, view: &ViewerContext<'_>) -> Result<Table> {
         let own = &self.conversations.instance.id;
         let living = leases::living(&self.store).await?.into_iter().map(|(id, pid, since)| {
             let name = if id == *own { words::this_instance(id) } else { id.to_string() };
@@ -27,7 +27,7 @@ impl WebBackend {
         ))
     }
 
-    pub(super) async fn leases(&self) -> Result<Table, StoreError> {
+    pub(super) async fn leases(&self) -> Result<Table> {
         let own = &self.conversations.instance.id;
         let by = |by: InstanceId| if by == *own { words::by_this_instance() } else { by.to_string() };
         let held = leases::held(&self.store).await?.into_iter();
@@ -64,11 +64,7 @@ impl WebBackend {
         )
     }
 
-    pub(super) async fn log_of(
-        &self,
-        viewer: &Viewer,
-        turn: &TurnId,
-    ) -> Result<Option<Vec<LogLine>>, StoreError> {
+    pub(super) async fn log_of(&self, viewer: &Viewer, turn: &TurnId) -> Result<Option<Vec<LogLine>>> {
         if !viewer.is_owner || self.visible(viewer, turn).await?.is_none() {
             return Ok(None);
         }

@@ -7,7 +7,7 @@ use adjutant_files::FolderError;
 use adjutant_l10n::{page, page_tables as words};
 use adjutant_skills::builtin::watches::{described, unread};
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{StoreError, access, check, dead, files, rules, schedules, tasks, usage};
+use adjutant_store::{Result, access, check, dead, files, rules, schedules, tasks, usage};
 use adjutant_types::{FileId, FileProblem, PersonId, ScheduleState, TaskState, WatchState};
 use adjutant_web::views::{Cell, Edit, PageAction, Table, TableRow, Viewer};
 use adjutant_workflows::trace::one_line;
@@ -40,7 +40,7 @@ pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
 }
 
 impl WebBackend {
-    pub(super) async fn things_of(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
+    pub(super) async fn things_of(&self, viewer: &Viewer) -> Result<Vec<Table>> {
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let view = self.view(viewer).await?;
         let schedule = |schedule: schedules::ScheduleRow| {
@@ -97,7 +97,7 @@ impl WebBackend {
         Ok(all)
     }
 
-    async fn open_tasks(&self, person: &PersonId) -> Result<Table, StoreError> {
+    async fn open_tasks(&self, person: &PersonId) -> Result<Table> {
         let open = tasks::of_person(&self.store, person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
             let (title, due) = (task.title, task.due.unwrap_or_default());
@@ -116,7 +116,7 @@ impl WebBackend {
         })
     }
 
-    async fn done_tasks(&self, person: &PersonId) -> Result<Table, StoreError> {
+    async fn done_tasks(&self, person: &PersonId) -> Result<Table> {
         let done = tasks::done_since(&self.store, person, self.store.now() - DONE_MS).await?.into_iter();
         Ok(table(
             (words::done_lately(), words::nothing_done()),
@@ -125,7 +125,7 @@ impl WebBackend {
         ))
     }
 
-    async fn sent_files(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table, StoreError> {
+    async fn sent_files(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table> {
         let line = |file: files::FileRow| {
             let (size, since) = (words::kilobytes((file.bytes + 999) / 1000), view.moment(file.created_at));
             let name = match file.problem.is_none_or(FileProblem::is_kept) {
@@ -141,7 +141,7 @@ impl WebBackend {
         ))
     }
 
-    pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
+    pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>> {
         let (store, view) = (&self.store, self.view(viewer).await?);
         let dead = dead::replies(store, ROWS).await?.into_iter().map(|(key, channel, text, error, at)| {
             let why = error.unwrap_or_default();
@@ -179,7 +179,7 @@ impl WebBackend {
     }
 
     /// What somebody should look at.
-    async fn problems(&self) -> Result<Vec<String>, StoreError> {
+    async fn problems(&self) -> Result<Vec<String>> {
         let (store, now) = (&self.store, self.store.now());
         let mut problems: Vec<String> =
             self.health.errors().into_iter().map(|(name, why)| format!("{name}: {why}")).collect();
@@ -210,7 +210,7 @@ impl WebBackend {
         &self,
         viewer: &Viewer,
         file: &FileId,
-    ) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+    ) -> Result<Option<(String, Vec<u8>)>> {
         let Some(row) = files::of_sender(&self.store, file, &viewer.person.as_str().into()).await? else {
             return Ok(None);
         };

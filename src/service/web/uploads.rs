@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
-use adjutant_web::{Unavailable, Upload};
+use adjutant_web::{Result, Unavailable, Upload};
 use futures::StreamExt;
 use tokio::fs::{File, create_dir_all, remove_file};
 use tokio::io::AsyncWriteExt;
@@ -21,7 +21,7 @@ impl WebBackend {
         self.conversations.services().files.path()
     }
 
-    pub(super) async fn keep(&self, content: Upload<'_>) -> Result<Option<String>, Unavailable> {
+    pub(super) async fn keep(&self, content: Upload<'_>) -> Result<Option<String>> {
         let key = format!("{MARK}{}", self.store.new_id::<String>());
         let path = self.uploads().join(&key);
         let written = write(&path, content).await;

@@ -2,7 +2,7 @@
 
 use adjutant_l10n::page_talk;
 use adjutant_store::usage::{self, ModelUse};
-use adjutant_store::{StoreError, spending};
+use adjutant_store::{Result, spending};
 use adjutant_types::PersonId;
 use adjutant_types::clock::local_day;
 use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
@@ -18,7 +18,7 @@ fn unsigned(number: i64) -> u64 {
 }
 
 impl WebBackend {
-    pub(super) async fn used(&self, viewer: &Viewer) -> Result<Usage, StoreError> {
+    pub(super) async fn used(&self, viewer: &Viewer) -> Result<Usage> {
         let (store, now, person): (_, _, PersonId) =
             (&self.store, self.store.now(), viewer.person.as_str().into());
         let whose = (!viewer.is_owner).then_some(&person);

@@ -8,7 +8,7 @@ use adjutant_models::Usage;
 use adjutant_store::questions::{self, ClosedRow};
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError, files};
+use adjutant_store::{Result, Store, files};
 use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::text::shortened;
@@ -157,7 +157,7 @@ impl ViewerContext<'_> {
     }
 
     /// A turn with the first rows of its tree; none if it is gone.
-    pub(super) async fn turn_by_id(&self, turn: &TurnId) -> Result<Option<Turn>, StoreError> {
+    pub(super) async fn turn_by_id(&self, turn: &TurnId) -> Result<Option<Turn>> {
         match turns::by_id(self.store, turn).await? {
             Some(row) => self.turn(&row, 0, ROWS).await.map(Some),
             None => Ok(None),
@@ -165,7 +165,7 @@ impl ViewerContext<'_> {
     }
 
     /// A turn with at most this many rows of its tree, after the first ones.
-    pub(super) async fn turn(&self, row: &TurnRow, skip: usize, limit: usize) -> Result<Turn, StoreError> {
+    pub(super) async fn turn(&self, row: &TurnRow, skip: usize, limit: usize) -> Result<Turn> {
         let (trace, said, written, closed, sent, can_repeat) = try_join!(
             trace::load(self.store, row, false),
             timeline::said_in(self.store, &row.id),

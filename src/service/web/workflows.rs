@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use adjutant_config::BUILTIN;
 use adjutant_l10n::page_workflows;
 use adjutant_store::runs::{self, RunRow};
-use adjutant_store::{StoreError, people, turns};
+use adjutant_store::{Result, people, turns};
 use adjutant_types::clock::utc;
 use adjutant_types::{PersonId, RunStatus, TurnStatus};
 use adjutant_web::Given;
@@ -28,7 +28,7 @@ use super::view::ViewerContext;
 const RUNS: i64 = 50;
 
 impl WebBackend {
-    pub(super) async fn all_workflows(&self, viewer: &Viewer) -> Result<Workflows, StoreError> {
+    pub(super) async fn all_workflows(&self, viewer: &Viewer) -> Result<Workflows> {
         let person: PersonId = viewer.person.as_str().into();
         let view = self.view(viewer).await?;
         let whose = (!viewer.is_owner).then_some(&person);
@@ -64,7 +64,7 @@ impl WebBackend {
         viewer: &Viewer,
         name: &str,
         given: &Given,
-    ) -> Result<Option<Planned>, StoreError> {
+    ) -> Result<Option<Planned>> {
         let catalogue = self.catalogue();
         let Some(workflow) = catalogue.get(name) else { return Ok(None) };
         let values: BTreeMap<String, Value> =
@@ -112,7 +112,7 @@ pub(super) fn request(name: &str, given: &Given) -> String {
 }
 
 impl ViewerContext<'_> {
-    async fn run_line(&self, row: RunRow, by: Option<String>) -> Result<RunLine, StoreError> {
+    async fn run_line(&self, row: RunRow, by: Option<String>) -> Result<RunLine> {
         let waits = self.waits(&row).await?;
         let ended = row.ended_at.unwrap_or_else(|| self.store.now());
         Ok(RunLine {
@@ -126,7 +126,7 @@ impl ViewerContext<'_> {
     }
 
     /// Whether a run waits for a person: one that hasn't ended waits when its turn does.
-    pub(super) async fn waits(&self, row: &RunRow) -> Result<bool, StoreError> {
+    pub(super) async fn waits(&self, row: &RunRow) -> Result<bool> {
         if row.ended_at.is_some() {
             return Ok(false);
         }

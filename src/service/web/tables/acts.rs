@@ -13,7 +13,7 @@ use adjutant_store::executions::Closing;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::tasks::TaskRow;
 use adjutant_store::{
-    Batch, Store, StoreError, access, changes, dead, memories, people, rules, runs, schedules, taints, tasks,
+    Batch, Result, Store, access, changes, dead, memories, people, rules, runs, schedules, taints, tasks,
     watches,
 };
 use adjutant_types::clock::when::When;
@@ -45,7 +45,7 @@ const DONE: Done = ("", String::new(), None);
 /// An act, its row, and the texts of its fields.
 type Ask<'a> = (PageAction, &'a str, &'a [&'a str]);
 /// None if the row is gone, isn't the person's, or a text is no good.
-type Acted = Result<Option<Done>, StoreError>;
+type Acted = Result<Option<Done>>;
 
 impl WebBackend {
     /// False if the row is gone, isn't the viewer's, or a text is no good.
@@ -54,7 +54,7 @@ impl WebBackend {
         viewer: &Viewer,
         (act, key): (PageAction, &str),
         texts: &[&str],
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         use PageAction as Act;
         let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
         let (mut batch, asked) = (Batch::new(), (act, key, texts));
@@ -98,7 +98,7 @@ impl WebBackend {
         (act, key): (String, &str),
         (skill, receipt, undo): Done,
         batch: &mut Batch,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let here = people::last_direct_conversation(&self.store, person).await?;
         let (Some(undo), Some(here)) = (undo, here) else { return Ok(()) };
         let domain = skill.split('.').next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use adjutant_l10n::{notes, page, page_tables as words};
 use adjutant_memory::has_all_words;
 use adjutant_skills::builtin::Notes;
-use adjutant_store::{Batch, StoreError, changes};
+use adjutant_store::{Batch, Result, changes};
 use adjutant_types::PersonId;
 use adjutant_web::views::{Cell, Hit, Note, Table, Viewer};
 
@@ -55,7 +55,7 @@ impl WebBackend {
         &self,
         viewer: &Viewer,
         note: Note,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>> {
         let path = note.path.clone();
         let save = move |notes: &Notes| notes.save(&note.path, &note.text, &note.version);
         let undo = match self.on_notes(viewer, save).await {
