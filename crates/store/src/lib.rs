@@ -1,5 +1,10 @@
 //! Everything durable. Every write is a [`Batch`]: statements as data, committed together.
 
+/// The arguments of a statement.
+macro_rules! values {
+    ($($value:expr),*) => { [$($crate::Value::from($value)),*] };
+}
+
 mod budgets;
 mod database;
 mod journal;

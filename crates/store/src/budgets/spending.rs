@@ -117,28 +117,16 @@ pub fn reserve(batch: &mut Batch, row: &ReservationRow, of_all: Amount, of_perso
               OR spending.tokens + spending.reserved_tokens + excluded.reserved_tokens <= $5) \
              AND ($6 = 0 OR spending.nano_usd + spending.reserved_nano_usd = 0 \
               OR spending.nano_usd + spending.reserved_nano_usd + excluded.reserved_nano_usd <= $6)",
-            [
-                (&row.day).into(),
-                who.into(),
-                row.amount.tokens.into(),
-                row.amount.nano_usd.into(),
-                budget.tokens.into(),
-                budget.nano_usd.into(),
-            ],
+            values! { &row.day, who, row.amount.tokens, row.amount.nano_usd, budget.tokens, budget.nano_usd },
         );
     }
     batch.run(
         "INSERT INTO reservations (execution_id, turn_id, person_id, instance, day, tokens, nano_usd) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        [
-            (&row.execution_id).into(),
-            (&row.turn_id).into(),
-            (&row.person_id).into(),
-            (&row.instance).into(),
-            (&row.day).into(),
-            row.amount.tokens.into(),
-            row.amount.nano_usd.into(),
-        ],
+        values! {
+            &row.execution_id, &row.turn_id, &row.person_id, &row.instance, &row.day, row.amount.tokens,
+            row.amount.nano_usd
+        },
     );
 }
 
@@ -152,14 +140,7 @@ pub fn settle(batch: &mut Batch, (execution, person, day): (&str, &str, &str), u
           - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $6), 0), \
          reserved_nano_usd = spending.reserved_nano_usd \
           - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $6), 0)",
-        [
-            day.into(),
-            EVERYONE.into(),
-            person.into(),
-            used.tokens.into(),
-            used.nano_usd.into(),
-            execution.into(),
-        ],
+        values! { day, EVERYONE, person, used.tokens, used.nano_usd, execution },
     );
     batch.run("DELETE FROM reservations WHERE execution_id = $1", [execution.into()]);
 }

@@ -88,21 +88,11 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
         "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
          completion_tokens, cost_usd, started_at, duration_ms, audio_ms, purpose) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        [
-            (&call.id).into(),
-            (&call.conversation_id).into(),
-            (&call.person_id).into(),
-            (&call.model).into(),
-            call.error.clone().into(),
-            prompt.into(),
-            cached.into(),
-            completion.into(),
-            call.cost_usd.into(),
-            call.started_at.into(),
-            call.duration_ms.into(),
-            call.audio_ms.into(),
-            (&call.purpose).into(),
-        ],
+        values! {
+            &call.id, &call.conversation_id, &call.person_id, &call.model, call.error.clone(), prompt,
+            cached, completion, call.cost_usd, call.started_at, call.duration_ms, call.audio_ms,
+            &call.purpose
+        },
     );
 }
 

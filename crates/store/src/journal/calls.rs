@@ -48,21 +48,11 @@ pub fn insert(batch: &mut Batch, row: &CallRow) {
         "INSERT INTO calls (execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
          completion_tokens, cost_usd, started_at, duration_ms) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        [
-            (&row.execution_id).into(),
-            row.n.into(),
-            (&row.prefix).into(),
-            row.first_messages.clone().into(),
-            (&row.text).into(),
-            (&row.model).into(),
-            row.error.clone().into(),
-            row.prompt_tokens.into(),
-            row.cached_tokens.into(),
-            row.completion_tokens.into(),
-            row.cost_usd.into(),
-            row.started_at.into(),
-            row.duration_ms.into(),
-        ],
+        values! {
+            &row.execution_id, row.n, &row.prefix, row.first_messages.clone(), &row.text, &row.model,
+            row.error.clone(), row.prompt_tokens, row.cached_tokens, row.completion_tokens, row.cost_usd,
+            row.started_at, row.duration_ms
+        },
     );
 }
 
@@ -71,15 +61,9 @@ pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
     batch.run(
         "INSERT INTO tool_calls (execution_id, n, idx, call_id, name, arguments, result) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        [
-            (&row.execution_id).into(),
-            row.n.into(),
-            row.idx.into(),
-            (&row.call_id).into(),
-            (&row.name).into(),
-            (&row.arguments).into(),
-            row.result.clone().into(),
-        ],
+        values! {
+            &row.execution_id, row.n, row.idx, &row.call_id, &row.name, &row.arguments, row.result.clone()
+        },
     );
 }
 

@@ -133,16 +133,7 @@ struct Line {
 /// Reads the data for a turn's first messages.
 pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData> {
     let ContextQuery { person, conversation, turn, after, tasks, turns, day: (from, to) } = query;
-    let arguments = [
-        person.into(),
-        conversation.into(),
-        turn.into(),
-        after.into(),
-        tasks.into(),
-        turns.into(),
-        from.into(),
-        to.into(),
-    ];
+    let arguments = values! { person, conversation, turn, after, tasks, turns, from, to };
     let mut lines: Vec<Line> = store.all(SQL, &arguments).await?;
     // A query's branches are sorted, but their union isn't.
     lines.sort_by_key(|line| line.place);

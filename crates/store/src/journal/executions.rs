@@ -245,33 +245,13 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, \
          $25) \
          ON CONFLICT DO NOTHING",
-        [
-            (&row.id).into(),
-            (&row.turn_id).into(),
-            conversation.into(),
-            row.parent_id.clone().into(),
-            row.kind.into(),
-            row.status.into(),
-            row.call_n.into(),
-            row.call_idx.into(),
-            row.agent_id.clone().into(),
-            row.task.clone().into(),
-            row.skill.clone().into(),
-            row.parameters.clone().into(),
-            row.direct.into(),
-            row.result.clone().into(),
-            row.data.clone().into(),
-            row.error.clone().into(),
-            row.bailout.into(),
-            row.untrusted.into(),
-            (&row.taint).into(),
-            row.started_at.into(),
-            row.ended_at.into(),
-            row.role.clone().into(),
-            row.answer.clone().into(),
-            row.basis.as_ref().into(),
-            (&row.account).into(),
-        ],
+        values! {
+            &row.id, &row.turn_id, conversation, row.parent_id.clone(), row.kind, row.status, row.call_n,
+            row.call_idx, row.agent_id.clone(), row.task.clone(), row.skill.clone(), row.parameters.clone(),
+            row.direct, row.result.clone(), row.data.clone(), row.error.clone(), row.bailout, row.untrusted,
+            &row.taint, row.started_at, row.ended_at, row.role.clone(), row.answer.clone(),
+            row.basis.as_ref(), &row.account
+        },
     );
 }
 
@@ -323,20 +303,11 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
          untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10, answer = $11, \
          asked = NULL \
          WHERE id = $12 AND ended_at IS NULL",
-        [
-            status.into(),
-            closing.result.clone().into(),
-            closing.data.clone().into(),
-            closing.error.clone().into(),
-            closing.bailout.into(),
-            closing.untrusted.into(),
-            (&closing.taint).into(),
-            closing.undo.clone().into(),
-            closing.started_at.unwrap_or(now).into(),
-            now.into(),
-            closing.answer.clone().into(),
-            id.into(),
-        ],
+        values! {
+            status, closing.result.clone(), closing.data.clone(), closing.error.clone(), closing.bailout,
+            closing.untrusted, &closing.taint, closing.undo.clone(), closing.started_at.unwrap_or(now), now,
+            closing.answer.clone(), id
+        },
     );
 }
 

@@ -45,18 +45,10 @@ pub fn insert(batch: &mut Batch, row: &RunRow) {
     batch.run(
         "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at, \
          plan_version) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9, $10)",
-        [
-            (&row.id).into(),
-            (&row.turn_id).into(),
-            (&row.workflow).into(),
-            (&row.file).into(),
-            (&row.text).into(),
-            (&row.inputs).into(),
-            row.rerun_of.clone().into(),
-            row.seed.clone().into(),
-            row.started_at.into(),
-            row.plan_version.into(),
-        ],
+        values! {
+            &row.id, &row.turn_id, &row.workflow, &row.file, &row.text, &row.inputs, row.rerun_of.clone(),
+            row.seed.clone(), row.started_at, row.plan_version
+        },
     );
 }
 
@@ -151,14 +143,7 @@ macro_rules! select_plan {
 pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
     batch.run(
         "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-        [
-            (&row.id).into(),
-            row.version.into(),
-            (&row.turn_id).into(),
-            (&row.goal).into(),
-            (&row.body).into(),
-            row.created_at.into(),
-        ],
+        values! { &row.id, row.version, &row.turn_id, &row.goal, &row.body, row.created_at },
     );
 }
 

@@ -65,17 +65,10 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
     batch.run(
         "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
          started_at, resumed_at, text_taint, background) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7, $8, $9)",
-        [
-            (&turn.id).into(),
-            (&turn.conversation_id).into(),
-            (&turn.person_id).into(),
-            (&turn.text).into(),
-            (&turn.answers).into(),
-            (&turn.instance).into(),
-            turn.started_at.into(),
-            (&turn.text_taint).into(),
-            turn.background.into(),
-        ],
+        values! {
+            &turn.id, &turn.conversation_id, &turn.person_id, &turn.text, &turn.answers, &turn.instance,
+            turn.started_at, &turn.text_taint, turn.background
+        },
     );
     for row in rows {
         inbox::take(batch, row.id, &turn.id);
@@ -294,14 +287,9 @@ pub async fn of_person(
                 "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
                  AND id <> $6 AND bodies_emptied_at IS NULL AND forgotten_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
             ),
-            &[
-                person.into(),
-                conversation.map(ToString::to_string).unwrap_or_default().into(),
-                from.into(),
-                to.into(),
-                limit.into(),
-                asking.into(),
-            ],
+            &values! {
+                person, conversation.map(ToString::to_string).unwrap_or_default(), from, to, limit, asking
+            },
         )
         .await
 }

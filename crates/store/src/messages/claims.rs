@@ -48,19 +48,10 @@ pub fn say_claimed(batch: &mut Batch, conversation: &ConversationId, row: &Outbo
          CASE WHEN f.claimed = 1 THEN $11 END FROM (SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM outbox WHERE \
          conversation_id = $2 AND state IN ('pending', 'sending', 'unknown')) OR EXISTS (SELECT 1 FROM turns \
          WHERE id = $3 AND progress_receipt IS NOT NULL) THEN 0 ELSE 1 END AS BIGINT) AS claimed) AS f RETURNING attempts",
-        [
-            (&row.id).into(),
-            conversation.into(),
-            row.turn_id.clone().into(),
-            (&row.answers).into(),
-            (&row.text).into(),
-            (&row.choices).into(),
-            row.created_at.into(),
-            row.file.clone().into(),
-            (&row.instance).into(),
-            owner.into(),
-            row.checkpoint.clone().into(),
-        ],
+        values! {
+            &row.id, conversation, row.turn_id.clone(), &row.answers, &row.text, &row.choices,
+            row.created_at, row.file.clone(), &row.instance, owner, row.checkpoint.clone()
+        },
     );
 }
 

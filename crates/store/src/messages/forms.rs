@@ -48,14 +48,7 @@ pub async fn change_form(store: &Store, row: &OutboxRow, form: MessageForm) -> R
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'pending', next_at = 0, checkpoint = NULL, edit_of = NULL, form = $1, form_part = $2, \
          only_file = $3 WHERE id = $4 AND part = $2 AND form = $5 AND state = 'sending' AND attempts = $6",
-        [
-            form.into(),
-            row.part.into(),
-            (form == MessageForm::File).into(),
-            (&row.id).into(),
-            row.form.into(),
-            (row.attempts + 1).into(),
-        ],
+        values! { form, row.part, form == MessageForm::File, &row.id, row.form, row.attempts + 1 },
     );
     store.write(batch).await.map(|_| ())
 }

@@ -247,23 +247,11 @@ fn files(row: &NewRow<'_>) -> Option<String> {
 }
 
 fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 15] {
-    [
-        (&row.event).into(),
-        row.conversation_id.into(),
-        row.person_id.into(),
-        row.kind.into(),
-        row.text.into(),
-        row.question_id.clone().into(),
-        row.instance.into(),
-        is_held_back.into(),
-        now.into(),
-        (&row.taint).into(),
-        voice(row).into(),
-        row.voice.is_some().into(),
-        files(row).into(),
-        (&row.mentions).into(),
-        row.is_addressed.into(),
-    ]
+    values! {
+        &row.event, row.conversation_id, row.person_id, row.kind, row.text, row.question_id.clone(),
+        row.instance, is_held_back, now, &row.taint, voice(row), row.voice.is_some(), files(row),
+        &row.mentions, row.is_addressed
+    }
 }
 
 /// How many messages of a stranger are held back.

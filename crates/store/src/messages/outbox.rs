@@ -104,18 +104,11 @@ pub fn say(
     batch.run(
         "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file, speech) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        [
-            (&id).into(),
-            conversation.into(),
-            message.turn.clone().into(),
-            json(&message.answers).into(),
-            (&message.text).into(),
-            json(&message.choices).into(),
-            instance.into(),
-            store.now().into(),
-            message.file.as_ref().map(json).into(),
-            message.aloud.then_some("").into(),
-        ],
+        values! {
+            &id, conversation, message.turn.clone(), json(&message.answers), &message.text,
+            json(&message.choices), instance, store.now(), message.file.as_ref().map(json),
+            message.aloud.then_some("")
+        },
     );
     id
 }
@@ -253,14 +246,7 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
         "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
          WHERE id = $4 AND part = $5 AND attempts = $6 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
-        [
-            instance.into(),
-            row.checkpoint.clone().into(),
-            row.edit_of.clone().into(),
-            (&row.id).into(),
-            row.part.into(),
-            row.attempts.into(),
-        ],
+        values! { instance, row.checkpoint.clone(), row.edit_of.clone(), &row.id, row.part, row.attempts },
     );
     store.write(batch).await.map(|_| ())
 }
@@ -323,14 +309,7 @@ pub async fn reschedule(
         // Our own claim, if there was one, has counted one attempt.
         "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4 \
          AND part = $5 AND state IN ('pending', 'sending', 'unknown') AND attempts <= $6",
-        [
-            state.into(),
-            next_at.into(),
-            error.into(),
-            (&row.id).into(),
-            row.part.into(),
-            (row.attempts + 1).into(),
-        ],
+        values! { state, next_at, error, &row.id, row.part, row.attempts + 1 },
     );
     store.write(batch).await.map(|_| ())
 }

@@ -167,22 +167,11 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
         "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
          outbox_id, created_at, expires_at, body, rule, delay) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-        [
-            (&row.id).into(),
-            (&row.conversation_id).into(),
-            (&row.turn_id).into(),
-            row.execution_id.clone().into(),
-            (&row.person_id).into(),
-            row.kind.as_str().into(),
-            subject.into(),
-            (*detail).into(),
-            (&row.outbox_id).into(),
-            now.into(),
-            row.expires_at.into(),
-            (&row.body).into(),
-            rule(&row.kind).into(),
-            row.delay().into(),
-        ],
+        values! {
+            &row.id, &row.conversation_id, &row.turn_id, row.execution_id.clone(), &row.person_id,
+            row.kind.as_str(), subject, *detail, &row.outbox_id, now, row.expires_at, &row.body,
+            rule(&row.kind), row.delay()
+        },
     );
 }
 

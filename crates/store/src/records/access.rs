@@ -60,14 +60,10 @@ pub fn add_code(batch: &mut Batch, pairing: &Pairing, now: i64) {
     );
     batch.run(
         "INSERT INTO pairings (code, channel, user_id, name, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
-        [
-            (&pairing.code).into(),
-            pairing.channel.clone().into(),
-            pairing.user_id.clone().into(),
-            pairing.name.clone().into(),
-            now.into(),
-            pairing.expires_at.into(),
-        ],
+        values! {
+            &pairing.code, pairing.channel.clone(), pairing.user_id.clone(), pairing.name.clone(), now,
+            pairing.expires_at
+        },
     );
 }
 

@@ -177,21 +177,11 @@ pub fn insert(batch: &mut Batch, row: &AccountRow) {
         "INSERT INTO connected_accounts (id, person_id, label, provider, address, services, settings, state, \
          is_mail_default, is_events_default, created_at, used_at, used_by) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING",
-        [
-            (&row.id).into(),
-            row.person_id.as_ref().into(),
-            (&row.label).into(),
-            row.provider.into(),
-            (&row.address).into(),
-            json!(row.services).to_string().into(),
-            (&row.settings).into(),
-            row.state.into(),
-            row.is_mail_default.into(),
-            row.is_events_default.into(),
-            row.created_at.into(),
-            row.used_at.into(),
-            row.used_by.as_ref().into(),
-        ],
+        values! {
+            &row.id, row.person_id.as_ref(), &row.label, row.provider, &row.address,
+            json!(row.services).to_string(), &row.settings, row.state, row.is_mail_default,
+            row.is_events_default, row.created_at, row.used_at, row.used_by.as_ref()
+        },
     );
 }
 

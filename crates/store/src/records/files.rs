@@ -85,22 +85,10 @@ pub fn insert(
             "INSERT INTO attachments (id, person_id, conversation_id, event, number, name, kind, media_type, bytes, pages, \
              problem, content, source, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO UPDATE \
              SET created_at = excluded.created_at",
-            [
-                (&file.id).into(),
-                person.into(),
-                conversation.into(),
-                event.into(),
-                number.into(),
-                (&file.name).into(),
-                file.kind.into(),
-                (&file.media_type).into(),
-                file.bytes.into(),
-                file.pages.into(),
-                file.problem.into(),
-                file.content.clone().into(),
-                (&file.source).into(),
-                file.created_at.into(),
-            ],
+            values! {
+                &file.id, person, conversation, event, number, &file.name, file.kind, &file.media_type,
+                file.bytes, file.pages, file.problem, file.content.clone(), &file.source, file.created_at
+            },
         );
 }
 

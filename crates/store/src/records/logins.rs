@@ -49,21 +49,11 @@ pub fn offer(batch: &mut Batch, row: &LoginRow) {
     batch.run(
         "INSERT INTO logins (id, person_id, conversation_id, provider, account_id, state, nonce, oauth_state, browser, \
          sealed, redirect, expires_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        [
-            (&row.id).into(),
-            (&row.person_id).into(),
-            (&row.conversation_id).into(),
-            row.provider.into(),
-            row.account_id.as_ref().into(),
-            row.state.into(),
-            (&row.nonce).into(),
-            (&row.oauth_state).into(),
-            row.browser.clone().into(),
-            (&row.sealed).into(),
-            (&row.redirect).into(),
-            row.expires_at.into(),
-            row.changed_at.into(),
-        ],
+        values! {
+            &row.id, &row.person_id, &row.conversation_id, row.provider, row.account_id.as_ref(), row.state,
+            &row.nonce, &row.oauth_state, row.browser.clone(), &row.sealed, &row.redirect, row.expires_at,
+            row.changed_at
+        },
     );
 }
 

@@ -36,17 +36,10 @@ pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationI
     batch.run(
         "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, topic, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        [
-            (&memory.id).into(),
-            person.into(),
-            (&memory.scope).into(),
-            conversation.into(),
-            (&memory.kind).into(),
-            (&memory.text).into(),
-            (&memory.tags).into(),
-            (&memory.topic).into(),
-            memory.created_at.into(),
-        ],
+        values! {
+            &memory.id, person, &memory.scope, conversation, &memory.kind, &memory.text, &memory.tags,
+            &memory.topic, memory.created_at
+        },
     );
 }
 

@@ -69,15 +69,7 @@ pub fn update(
         Stale::ObjectChanged,
         "UPDATE objects SET text = $1, starts_at = $2, over_at = $3, version = version + 1 \
          WHERE person_id = $4 AND kind = $5 AND id = $6 AND version = $7",
-        [
-            text.into(),
-            span.starts_at.into(),
-            span.over_at.into(),
-            person.into(),
-            kind.into(),
-            (&old.id).into(),
-            old.version.into(),
-        ],
+        values! { text, span.starts_at, span.over_at, person, kind, &old.id, old.version },
     );
 }
 

@@ -91,14 +91,9 @@ pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, orig
     batch.run(
         "INSERT INTO memory_origins (memory_id, person_id, turn_id, quote, topic, strength) \
          VALUES ($1, $2, $3, $4, $5, $6)",
-        [
-            (&origin.memory_id).into(),
-            (&due.person_id).into(),
-            (&origin.turn_id).into(),
-            (&origin.quote).into(),
-            (&origin.topic).into(),
-            origin.strength.into(),
-        ],
+        values! {
+            &origin.memory_id, &due.person_id, &origin.turn_id, &origin.quote, &origin.topic, origin.strength
+        },
     );
     say(batch, &due.person_id, &origin.memory_id, &origin.turn_id);
 }

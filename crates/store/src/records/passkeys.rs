@@ -53,16 +53,10 @@ pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<boo
         "INSERT INTO passkeys (key, person_id, user_handle, public_key, counter, browser, created_at) \
          SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM passkeys WHERE person_id = $2) < $8 \
          ON CONFLICT DO NOTHING",
-        [
-            (&row.key).into(),
-            (&row.person_id).into(),
-            (&row.user_handle).into(),
-            (&row.public_key).into(),
-            row.counter.into(),
-            web::shortened(&row.browser).into(),
-            row.created_at.into(),
-            MOST.into(),
-        ],
+        values! {
+            &row.key, &row.person_id, &row.user_handle, &row.public_key, row.counter,
+            web::shortened(&row.browser), row.created_at, MOST
+        },
     );
     match store.write(batch).await {
         Ok(_) => Ok(true),

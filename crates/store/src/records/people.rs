@@ -239,14 +239,7 @@ pub async fn conversation(
         batch.run(
             "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-            [
-                store.new_id::<String>().into(),
-                channel.into(),
-                chat.into(),
-                person.into(),
-                (!direct).into(),
-                store.now().into(),
-            ],
+            values! { store.new_id::<String>(), channel, chat, person, !direct, store.now() },
         );
         store.write(batch).await?;
         found = find_conversation(store, channel, chat).await?;
@@ -282,14 +275,8 @@ pub fn compact(
         Stale::SummaryChanged,
         "UPDATE conversations SET summary = $1, compacted_to = $2, summary_taint = $6, summary_by = $7 \
          WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
-        [
-            summary.into(),
-            to.into(),
-            (&conversation.id).into(),
-            conversation.compacted_to.into(),
-            conversation.history_from.into(),
-            taint.into(),
-            by.into(),
-        ],
+        values! {
+            summary, to, &conversation.id, conversation.compacted_to, conversation.history_from, taint, by
+        },
     );
 }

@@ -22,14 +22,7 @@ pub fn put(batch: &mut Batch, kind: PinKind, pin: &PinRow) {
         "INSERT INTO pins (kind, owner, item, digest, definition, approved_at) VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (kind, owner, item) DO UPDATE SET digest = excluded.digest, definition = excluded.definition, \
          approved_at = excluded.approved_at",
-        [
-            kind.into(),
-            (&pin.owner).into(),
-            (&pin.item).into(),
-            (&pin.digest).into(),
-            (&pin.definition).into(),
-            pin.approved_at.into(),
-        ],
+        values! { kind, &pin.owner, &pin.item, &pin.digest, &pin.definition, pin.approved_at },
     );
 }
 

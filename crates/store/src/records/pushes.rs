@@ -70,14 +70,7 @@ pub fn subscribe(batch: &mut Batch, row: &SubscriptionRow, now: i64) {
          next_at) SELECT id, $2, $3, $4, $5, $6, 0, 0 FROM web_sessions WHERE id = $1 \
          ON CONFLICT (session_id) DO UPDATE SET endpoint = excluded.endpoint, browser_key = excluded.browser_key, \
          auth = excluded.auth, wants_news = excluded.wants_news, failures = 0, next_at = 0",
-        [
-            (&row.session_id).into(),
-            (&row.endpoint).into(),
-            (&row.browser_key).into(),
-            (&row.auth).into(),
-            row.wants_news.into(),
-            now.into(),
-        ],
+        values! { &row.session_id, &row.endpoint, &row.browser_key, &row.auth, row.wants_news, now },
     );
 }
 

@@ -71,13 +71,11 @@ pub fn set(batch: &mut Batch, channel: &str, place: &str, rule: &RoomRule) {
         "INSERT INTO room_rules (channel, room, answers, skills, people) VALUES ($1, $2, $3, $4, $5) \
          ON CONFLICT (channel, room) DO UPDATE SET answers = excluded.answers, skills = excluded.skills, \
          people = excluded.people",
-        [
-            channel.into(),
-            room_of(place).into(),
-            rule.answers.into(),
-            rule.skills.as_ref().map(|skills| json!(skills).to_string()).into(),
-            rule.people.as_ref().map(|people| json!(people).to_string()).into(),
-        ],
+        values! {
+            channel, room_of(place), rule.answers,
+            rule.skills.as_ref().map(|skills| json!(skills).to_string()),
+            rule.people.as_ref().map(|people| json!(people).to_string())
+        },
     );
 }
 

@@ -47,15 +47,10 @@ pub fn add(batch: &mut Batch, rule: &RuleRow) {
     batch.run(
         "INSERT INTO rules (id, person_id, allows, question_id, most_uses, created_at, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        [
-            (&rule.id).into(),
-            (&rule.person_id).into(),
-            (&rule.allows).into(),
-            (&rule.question_id).into(),
-            rule.most_uses.into(),
-            rule.created_at.into(),
-            rule.expires_at.into(),
-        ],
+        values! {
+            &rule.id, &rule.person_id, &rule.allows, &rule.question_id, rule.most_uses, rule.created_at,
+            rule.expires_at
+        },
     );
 }
 

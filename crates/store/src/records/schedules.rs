@@ -41,17 +41,10 @@ pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
     batch.run(
         "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        [
-            (&row.id).into(),
-            (&row.person_id).into(),
-            (&row.conversation_id).into(),
-            (&row.text).into(),
-            (&row.rule).into(),
-            (&row.zone).into(),
-            row.state.into(),
-            row.next_at.into(),
-            row.created_at.into(),
-        ],
+        values! {
+            &row.id, &row.person_id, &row.conversation_id, &row.text, &row.rule, &row.zone, row.state,
+            row.next_at, row.created_at
+        },
     );
 }
 
@@ -80,16 +73,10 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
         Stale::ScheduleChanged,
         "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
          WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
-        [
-            new.state.into(),
-            new.next_at.into(),
-            new.running.clone().into(),
-            new.failures.into(),
-            (&old.id).into(),
-            old.state.into(),
-            old.next_at.into(),
-            old.running.clone().unwrap_or_default().into(),
-        ],
+        values! {
+            new.state, new.next_at, new.running.clone(), new.failures, &old.id, old.state, old.next_at,
+            old.running.clone().unwrap_or_default()
+        },
     );
 }
 

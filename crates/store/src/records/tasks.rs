@@ -67,20 +67,10 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at, \
          remind_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-        [
-            (&task.id).into(),
-            (&task.person_id).into(),
-            (&task.title).into(),
-            (&task.notes).into(),
-            task.due.clone().into(),
-            task.due_at.into(),
-            (&task.tags).into(),
-            task.priority.into(),
-            task.recurrence.clone().into(),
-            task.state.into(),
-            task.created_at.into(),
-            task.remind_at.into(),
-        ],
+        values! {
+            &task.id, &task.person_id, &task.title, &task.notes, task.due.clone(), task.due_at, &task.tags,
+            task.priority, task.recurrence.clone(), task.state, task.created_at, task.remind_at
+        },
     );
 }
 
@@ -89,18 +79,10 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
         Stale::TaskGone,
         "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7, \
          remind_at = $8 WHERE id = $9 AND person_id = $10",
-        [
-            (&task.title).into(),
-            (&task.notes).into(),
-            task.due.clone().into(),
-            task.due_at.into(),
-            (&task.tags).into(),
-            task.priority.into(),
-            task.recurrence.clone().into(),
-            task.remind_at.into(),
-            (&task.id).into(),
-            (&task.person_id).into(),
-        ],
+        values! {
+            &task.title, &task.notes, task.due.clone(), task.due_at, &task.tags, task.priority,
+            task.recurrence.clone(), task.remind_at, &task.id, &task.person_id
+        },
     );
 }
 

@@ -140,10 +140,6 @@ macro_rules! select_items {
     };
 }
 
-macro_rules! values {
-    ($($value:expr),*) => { [$(Value::from($value)),*] };
-}
-
 fn text_of(value: &impl Serialize) -> String {
     json!(value).to_string()
 }

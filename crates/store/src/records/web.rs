@@ -75,16 +75,10 @@ pub(crate) fn begin(
     batch.run(
         "INSERT INTO web_sessions (id, digest, person_id, browser, created_at, seen_at, expires_at, by_passkey, \
          passkey) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)",
-        [
-            store.new_id::<String>().into(),
-            digest(&secret).into(),
-            person.into(),
-            shortened(browser).into(),
-            now.into(),
-            (now + SESSION_MS).into(),
-            passkey.is_some().into(),
-            passkey.into(),
-        ],
+        values! {
+            store.new_id::<String>(), digest(&secret), person, shortened(browser), now, now + SESSION_MS,
+            passkey.is_some(), passkey
+        },
     );
     secret
 }
