@@ -103,6 +103,20 @@ impl<'r> Section<'r> {
         read(value, self.reader).map_err(|problem| self.problem(key, problem)).ok()
     }
 
+    /// Reads a key that its table can't do without.
+    pub(super) fn needed<T>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        read: impl FnOnce(&Node, &ConfigReader<'r>) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.get(key, read);
+        if self.is_present() && self.is_whole() && !self.has(key) {
+            self.problem(key, format!("missing: {what}"));
+        }
+        value
+    }
+
     /// Puts a key's value in place of its default.
     pub(super) fn set<T>(
         &mut self,

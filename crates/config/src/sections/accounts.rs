@@ -82,7 +82,7 @@ impl Tls {
 impl MailConfig {
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let is_present = section.is_present();
-        let from = needed(section, "from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
+        let from = section.needed("from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
         let internal_domains = section.list("internal_domains", domain);
         let mut self_copy = false;
         section.set("self_copy", &mut self_copy, flag);
@@ -113,12 +113,12 @@ impl<T> Read<T> {
 impl MailServer {
     fn read(section: &mut Section<'_>, implicit: u16, plain: u16) -> Read<Self> {
         let is_present = section.is_present();
-        let host = needed(section, "host", "the server's name, such as \"mail.example.org\"", text);
+        let host = section.needed("host", "the server's name, such as \"mail.example.org\"", text);
         let tls = section.get("tls", tls).unwrap_or(Tls::Implicit);
         let port = section.get("port", port).unwrap_or(if tls == Tls::Implicit { implicit } else { plain });
-        let user = needed(section, "user", "the name to log in with", text);
+        let user = section.needed("user", "the name to log in with", text);
         let password =
-            needed(section, "password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
+            section.needed("password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
         let ca_file = section.get("ca_file", file);
         match (is_present, host, user, password) {
             (false, ..) => Read::Absent,
@@ -139,8 +139,8 @@ impl DavConfig {
         section.set("default", &mut default, text);
         let (user, password) = match has_url {
             true => (
-                needed(section, "user", "the name to log in with", text),
-                needed(section, "password", "the password, such as { env = \"DAV_PASSWORD\" }", secret),
+                section.needed("user", "the name to log in with", text),
+                section.needed("password", "the password, such as { env = \"DAV_PASSWORD\" }", secret),
             ),
             false => (section.get("user", text), section.get("password", secret)),
         };
@@ -156,20 +156,6 @@ fn shared(section: &mut Section<'_>) -> (People, String) {
     section.set("people", &mut who, people);
     section.set("label", &mut label, text);
     (who, label)
-}
-
-/// A key that its table can't do without.
-pub(super) fn needed<T>(
-    section: &mut Section<'_>,
-    key: &'static str,
-    what: &str,
-    read: impl Fn(&Node, &ConfigReader<'_>) -> Result<T, String>,
-) -> Option<T> {
-    let value = section.get(key, read);
-    if section.is_present() && !section.has(key) && section.is_whole() {
-        section.problem(key, format!("missing: {what}"));
-    }
-    value
 }
 
 fn sender(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {

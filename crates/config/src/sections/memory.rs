@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::model::is_loopback;
+use super::model::{check_key, is_loopback};
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, address, flag, optional_span, text};
@@ -64,20 +64,11 @@ impl Memory {
 impl Embeddings {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let provider = section.get("provider", provider).unwrap_or(Provider::OpenAi);
-        let name = section.get("name", text);
+        let name = section.needed("name", "which model to use, such as name = \"nomic-embed-text\"", text);
         let base_url = section.get("base_url", base_url);
         let api_key = section.get("api_key", secret);
         let base_url = base_url.unwrap_or_else(|| provider.base_url().to_owned());
-        if section.is_present() && section.is_whole() {
-            if !section.has("name") {
-                section.problem("name", "missing: which model to use, such as name = \"nomic-embed-text\"");
-            }
-            if !(is_loopback(&base_url)) && !section.has("api_key") {
-                let problem = "missing: write api_key = { env = \"OPENAI_API_KEY\" } and set that variable; only a server on \
-                     this machine needs none";
-                section.problem("api_key", problem);
-            }
-        }
+        check_key(section, is_loopback(&base_url));
         Some(Self { base_url, name: name.filter(|_| section.is_present())?, api_key })
     }
 }

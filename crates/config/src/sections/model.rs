@@ -177,14 +177,9 @@ impl Endpoint {
 
 impl Price {
     fn read(section: &mut Section<'_>) -> Option<Self> {
-        let input = section.get("input", amount);
+        let input = section.needed("input", "US dollars per million tokens", amount);
         let cached_input = section.get("cached_input", amount);
-        let output = section.get("output", amount);
-        for key in ["input", "output"] {
-            if section.is_present() && section.is_whole() && !section.has(key) {
-                section.problem(key, "missing: US dollars per million tokens");
-            }
-        }
+        let output = section.needed("output", "US dollars per million tokens", amount);
         Some(Self { input: input?, cached_input, output: output? })
     }
 }
@@ -214,6 +209,15 @@ fn spelling(kind: &AdapterKind) -> &'static str {
 fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let address = address(value, reader, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
     address.map(|(written, _)| written)
+}
+
+/// Notes that a server of others lacks the key that OpenAI's wants.
+pub(super) fn check_key(section: &Section<'_>, is_local: bool) {
+    if section.is_present() && section.is_whole() && !is_local && !section.has("api_key") {
+        let problem = "missing: write api_key = { env = \"OPENAI_API_KEY\" } and set that variable; only a server on \
+                       this machine needs none";
+        section.problem("api_key", problem);
+    }
 }
 
 /// Whether an address is on this machine.

@@ -41,21 +41,14 @@ fn login(name: &str, section: &mut Section<'_>) -> Option<OAuthConfig> {
         section.problem("token_url", format!("{name:?} can't be a login's name; write {rule}"));
     }
     let auth_url = section.get("auth_url", endpoint);
-    let token_url = section.get("token_url", endpoint);
+    let tokens = "the service's address for tokens, such as \"https://oauth2.googleapis.com/token\"";
+    let token_url = section.needed("token_url", tokens, endpoint);
     let device_url = section.get("device_url", endpoint);
-    let client_id = section.get("client_id", text);
+    let client_id = section.needed("client_id", "the id that the service has given your application", text);
     let client_secret = section.get("client_secret", secret);
     let scopes = section.list("scopes", text);
     let params = section.entries("params", text);
     let redirect = section.get("redirect", redirect);
-    for (key, what) in [
-        ("token_url", "the service's address for tokens, such as \"https://oauth2.googleapis.com/token\""),
-        ("client_id", "the id that the service has given your application"),
-    ] {
-        if section.is_whole() && !section.has(key) {
-            section.problem(key, format!("missing: {what}"));
-        }
-    }
     if section.is_whole() && !section.has("auth_url") && !section.has("device_url") {
         section
             .problem("auth_url", "missing: the address where you allow access in a browser, or `device_url`");

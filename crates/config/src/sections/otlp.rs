@@ -23,11 +23,8 @@ pub struct Otlp {
 
 impl Otlp {
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
-        let endpoint = section.get("endpoint", endpoint);
-        if section.is_present() && section.is_whole() && !section.has("endpoint") {
-            let missing = "missing: the collector's address, such as \"http://127.0.0.1:4318\"";
-            section.problem("endpoint", missing);
-        }
+        let what = "the collector's address, such as \"http://127.0.0.1:4318\"";
+        let endpoint = section.needed("endpoint", what, endpoint);
         let headers = section.entries("headers", secret);
         for name in headers.keys() {
             if HeaderName::from_bytes(name.as_bytes()).is_err() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::model::is_loopback;
+use super::model::{check_key, is_loopback};
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, address, amount, span, text};
@@ -68,23 +68,13 @@ impl VoiceConfig {
 impl VoiceService {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let base_url = section.get("base_url", base_url);
-        let name = section.get("name", text);
+        let name = section.needed("name", "which model to use, such as name = \"whisper-1\"", text);
         let api_key = section.get("api_key", secret);
         let mut timeout = Duration::from_secs(30);
         section.set("timeout", &mut timeout, span);
         let mut price_per_minute = 0.0;
         section.set("price_per_minute", &mut price_per_minute, amount);
-        if section.is_present() && section.is_whole() {
-            if !section.has("name") {
-                section.problem("name", "missing: which model to use, such as name = \"whisper-1\"");
-            }
-            let is_local = base_url.as_ref().map_or(section.has("base_url"), |url| is_loopback(url));
-            if !is_local && !section.has("api_key") {
-                let problem = "missing: write api_key = { env = \"OPENAI_API_KEY\" } and set that variable; only a server on \
-                     this machine needs none";
-                section.problem("api_key", problem);
-            }
-        }
+        check_key(section, base_url.as_ref().map_or(section.has("base_url"), |url| is_loopback(url)));
         let base_url = base_url.unwrap_or_else(|| OPENAI.to_owned());
         Some(Self { base_url, name: name?, api_key, timeout, price_per_minute })
     }

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{Bounds, Condition, WatchAction, WatchTrigger};
 
-use super::accounts::needed;
 use super::approval::QuietHours;
 use super::assistant::owner;
 use crate::document::Node;
@@ -50,18 +49,18 @@ impl WatchConfig {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         // Rooms and web addresses are watched by those who ask for it in a chat.
         const TRIGGERS: [&str; 5] = ["mail", "event_begins", "event_changes", "task_due", "file"];
-        let name = needed(section, "name", "what you call it, such as \"invoices\"", text);
-        let person = needed(section, "person", "whom it tells, such as \"telegram:123\"", owner);
-        let trigger = needed(section, "on", "what sets it off, such as \"mail\"", |value, reader| {
+        let name = section.needed("name", "what you call it, such as \"invoices\"", text);
+        let person = section.needed("person", "whom it tells, such as \"telegram:123\"", owner);
+        let trigger = section.needed("on", "what sets it off, such as \"mail\"", |value, reader| {
             word::<WatchTrigger>(value, reader, &TRIGGERS)
         });
         let mut action = WatchAction::Tell;
         section.set("do", &mut action, |value, reader| word(value, reader, &["tell", "run", "ask"]));
         let words = match action {
             WatchAction::Tell => Some(String::new()),
-            WatchAction::Ask => needed(section, "words", "what to do", text),
+            WatchAction::Ask => section.needed("words", "what to do", text),
             WatchAction::Run => {
-                needed(section, "workflow", "which workflow to run", text).map(|name| format!("/run {name}"))
+                section.needed("workflow", "which workflow to run", text).map(|name| format!("/run {name}"))
             }
         };
         let condition = Condition {
@@ -86,7 +85,9 @@ impl WatchConfig {
             nano_usd_day: section.get("usd_per_day", amount).map(|usd| (usd * 1e9).round() as i64),
         };
         let folder = match trigger {
-            Some(WatchTrigger::File) => Some(needed(section, "folder", "one of [watching] folders", folder)?),
+            Some(WatchTrigger::File) => {
+                Some(section.needed("folder", "one of [watching] folders", folder)?)
+            }
             _ => None,
         };
         let (name, person, trigger, words) = (name?, person?, trigger?, words?);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_types::{AccountService, ProviderKind};
 
-use super::{People, file, needed, people};
+use super::{People, file, people};
 use crate::Secret;
 use crate::document::Node;
 use crate::error::suggestion;
@@ -147,7 +147,7 @@ impl GoogleConfig {
     }
 
     fn read(section: &mut Section<'_>) -> Option<Self> {
-        let client_id = needed(section, "client_id", "the id that Google has given your application", text);
+        let client_id = section.needed("client_id", "the id that Google has given your application", text);
         let client_secret = section.get("client_secret", secret);
         let mut config = Self::new(client_id.clone().unwrap_or_default(), client_secret);
         section.set("internal", &mut config.is_internal, flag);
@@ -183,7 +183,7 @@ impl MicrosoftConfig {
 
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let what = "the id that Microsoft has given your application";
-        let client_id = needed(section, "client_id", what, text);
+        let client_id = section.needed("client_id", what, text);
         let client_secret = section.get("client_secret", secret);
         let tenant = section.get("tenant", tenant).unwrap_or_else(|| "common".to_owned());
         let mut config = Self::new(client_id.clone().unwrap_or_default(), client_secret, &tenant);
