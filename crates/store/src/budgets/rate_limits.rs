@@ -43,17 +43,13 @@ pub async fn take_slot(store: &Store, model: &str, limit: u32, window: Duration)
     if !store.write(batch).await?.is_empty() {
         return Ok(None);
     }
-    let (slots, wait): (i64, i64) = store
-        .first(
-            concat!(
-                "SELECT count(*), coalesce(min(taken_at), 0) + $3 - ",
-                now!(),
-                " FROM model_slots WHERE model = $1 AND slot < $2"
-            ),
-            &[model.into(), limit.into(), window.into()],
-        )
-        .await?
-        .unwrap_or_default();
+    let sql = concat!(
+        "SELECT count(*), coalesce(min(taken_at), 0) + $3 - ",
+        now!(),
+        " FROM model_slots WHERE model = $1 AND slot < $2"
+    );
+    let (slots, wait): (i64, i64) =
+        store.first(sql, &[model.into(), limit.into(), window.into()]).await?.unwrap_or_default();
     if slots < limit {
         add_slots(store, model, limit).await?;
         return Ok(Some(Duration::ZERO));
@@ -90,11 +86,7 @@ pub async fn pauses(store: &Store) -> Result<Vec<(String, Duration)>> {
     if let Backend::Embedded { .. } = store.backend() {
         return Ok(Vec::new());
     }
-    let rows: Vec<(String, i64)> = store
-        .all(
-            concat!("SELECT model, until_at - ", now!(), " FROM model_pauses WHERE until_at > ", now!()),
-            &[],
-        )
-        .await?;
+    let sql = concat!("SELECT model, until_at - ", now!(), " FROM model_pauses WHERE until_at > ", now!());
+    let rows: Vec<(String, i64)> = store.all(sql, &[]).await?;
     Ok(rows.into_iter().map(|(model, left)| (model, time(left))).collect())
 }

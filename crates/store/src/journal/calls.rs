@@ -99,62 +99,42 @@ pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)
 
 /// The model calls of an execution, in order.
 pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>> {
-    let mut rows = store
-        .all(
-            "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
-             completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n",
-            &[execution.into()],
-        )
-        .await?;
+    let sql = "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
+        completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n";
+    let mut rows = store.all(sql, &[execution.into()]).await?;
     first_messages::complete(store, &mut rows).await?;
     Ok(rows)
 }
 
 /// The tool calls of an execution, in order.
 pub async fn tools_of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<ToolCallRow>> {
-    store
-        .all(
-            "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
-             WHERE execution_id = $1 ORDER BY n, idx",
-            &[execution.into()],
-        )
-        .await
+    let sql = "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
+        WHERE execution_id = $1 ORDER BY n, idx";
+    store.all(sql, &[execution.into()]).await
 }
 
 /// The texts beside the tool calls of a turn's orchestrator that its person hasn't been shown, in order, each with the
 /// number of its model call.
 pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>> {
-    store
-        .all(
-            "SELECT c.n, c.text FROM calls c JOIN executions e ON e.id = c.execution_id JOIN turns t ON t.id = e.turn_id \
-             WHERE e.turn_id = $1 AND e.kind = 'orchestrator' AND c.n > t.shown_round AND c.text <> '' AND EXISTS \
-             (SELECT 1 FROM tool_calls r WHERE r.execution_id = c.execution_id AND r.n = c.n) ORDER BY c.n",
-            &[turn.into()],
-        )
-        .await
+    let sql = "SELECT c.n, c.text FROM calls c JOIN executions e ON e.id = c.execution_id JOIN turns t ON t.id = e.turn_id \
+        WHERE e.turn_id = $1 AND e.kind = 'orchestrator' AND c.n > t.shown_round AND c.text <> '' AND EXISTS \
+        (SELECT 1 FROM tool_calls r WHERE r.execution_id = c.execution_id AND r.n = c.n) ORDER BY c.n";
+    store.all(sql, &[turn.into()]).await
 }
 
 /// The cost of the model calls of a turn, without their texts.
 pub async fn taken_in(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>> {
-    store
-        .all(
-            "SELECT c.execution_id, c.n, c.prefix, '' AS first_messages, '' AS text, c.model, c.error, c.prompt_tokens, \
-             c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
-             JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
-            &[turn.into()],
-        )
-        .await
+    let sql = "SELECT c.execution_id, c.n, c.prefix, '' AS first_messages, '' AS text, c.model, c.error, c.prompt_tokens, \
+        c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
+        JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n";
+    store.all(sql, &[turn.into()]).await
 }
 
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>> {
-    let mut rows = store
-        .all(
-            "SELECT c.execution_id, c.n, c.prefix, c.first_messages, c.text, c.model, c.error, c.prompt_tokens, \
-             c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
-             JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n",
-            &[turn.into()],
-        )
-        .await?;
+    let sql = "SELECT c.execution_id, c.n, c.prefix, c.first_messages, c.text, c.model, c.error, c.prompt_tokens, \
+        c.cached_tokens, c.completion_tokens, c.cost_usd, c.started_at, c.duration_ms FROM calls c \
+        JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 ORDER BY e.seq, c.n";
+    let mut rows = store.all(sql, &[turn.into()]).await?;
     first_messages::complete(store, &mut rows).await?;
     Ok(rows)
 }

@@ -27,13 +27,9 @@ pub struct UndoRow {
 
 /// The skill calls of a turn, in the order of their creation.
 pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>> {
-    store
-        .all(
-            "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
-             WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq",
-            &[turn.into()],
-        )
-        .await
+    let sql = "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
+        WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq";
+    store.all(sql, &[turn.into()]).await
 }
 
 /// JSON: how to take back what a call of this person did; empty if that is impossible.
@@ -203,13 +199,9 @@ pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool
 
 /// The conversation and arguments of a skill call that sent an email.
 pub async fn sent_by(store: &Store, id: &ExecutionId) -> Result<Option<(ConversationId, String)>> {
-    store
-        .first(
-            "SELECT conversation_id, parameters FROM executions \
-             WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL",
-            &[id.into()],
-        )
-        .await
+    let sql = "SELECT conversation_id, parameters FROM executions \
+        WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL";
+    store.first(sql, &[id.into()]).await
 }
 
 /// For whom a call wrote an email, and the outside sources of what it was given and read.
@@ -329,29 +321,21 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>> 
 /// The skill calls that other turns of the turn's person have completed in its conversation since this time, and nobody has
 /// undone.
 pub async fn done_elsewhere(store: &Store, turn: &TurnId, since: i64) -> Result<Vec<ExecutionRow>> {
-    store
-        .all(
-            select!(
-                "WHERE kind = 'skill' AND status = 'completed' AND ended_at >= $2 AND undone_by IS NULL AND turn_id IN \
-                 (SELECT t.id FROM turns own JOIN turns t ON t.conversation_id = own.conversation_id \
-                 AND t.person_id = own.person_id AND t.id <> own.id WHERE own.id = $1 AND t.forgotten_at IS NULL) \
-                 ORDER BY seq"
-            ),
-            &[turn.into(), since.into()],
-        )
-        .await
+    let sql = select!(
+        "WHERE kind = 'skill' AND status = 'completed' AND ended_at >= $2 AND undone_by IS NULL AND turn_id IN \
+         (SELECT t.id FROM turns own JOIN turns t ON t.conversation_id = own.conversation_id \
+         AND t.person_id = own.person_id AND t.id <> own.id WHERE own.id = $1 AND t.forgotten_at IS NULL) \
+         ORDER BY seq"
+    );
+    store.all(sql, &[turn.into(), since.into()]).await
 }
 
 /// How many agents of a turn have a name that begins like this.
 pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Result<i64> {
     let letters = i64::try_from(beginning.chars().count()).unwrap_or(i64::MAX);
-    store
-        .count(
-            "SELECT count(*) FROM executions WHERE turn_id = $1 AND kind = 'agent' \
-             AND substr(agent_id, 1, CAST($2 AS INTEGER)) = $3",
-            &[turn.into(), letters.into(), beginning.into()],
-        )
-        .await
+    let sql = "SELECT count(*) FROM executions WHERE turn_id = $1 AND kind = 'agent' \
+        AND substr(agent_id, 1, CAST($2 AS INTEGER)) = $3";
+    store.count(sql, &[turn.into(), letters.into(), beginning.into()]).await
 }
 
 /// The skill calls of one agent and the agents below it, in the order of their creation.
@@ -402,14 +386,10 @@ pub async fn shown_to(
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<PersonsResult>> {
-    store
-        .all(
-            "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
-             JOIN conversations c ON c.id = t.conversation_id \
-             WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
-             AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
-             AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0",
-            &[conversation.into(), person.into(), turn.into(), limit.into()],
-        )
-        .await
+    let sql = "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+        JOIN conversations c ON c.id = t.conversation_id \
+        WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
+        AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
+        AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0";
+    store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await
 }

@@ -135,14 +135,10 @@ pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<()> 
 
 /// Writes out the summary at the end of a message, which this turn keeps.
 async fn write_out(store: &Store, execution: &ExecutionId, message: &mut Value, turn: i64) -> Result<()> {
-    let found: Option<(Option<String>,)> = store
-        .first(
-            "SELECT k.first_messages FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
-             JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' \
-             JOIN calls k ON k.execution_id = e.id AND k.n = 0 WHERE own.id = $1",
-            &[execution.into(), turn.into()],
-        )
-        .await?;
+    let sql = "SELECT k.first_messages FROM executions own JOIN turns t ON t.conversation_id = own.conversation_id AND t.seq = $2 \
+        JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' \
+        JOIN calls k ON k.execution_id = e.id AND k.n = 0 WHERE own.id = $1";
+    let found: Option<(Option<String>,)> = store.first(sql, &[execution.into(), turn.into()]).await?;
     let summary = found.and_then(|(stored,)| summary_in(&stored?)).unwrap_or_else(|| GONE.to_owned());
     if let Some(fields) = message.as_object_mut() {
         fields.remove("summary");
@@ -172,14 +168,10 @@ async fn messages_of(store: &Store, execution: &ExecutionId, stored: PastTurns) 
     // What worked in the background stands where it ended.
     let seqs = || turns.iter().map(|(seq, _)| *seq);
     let (Some(first), Some(last)) = (seqs().min(), seqs().max()) else { return Ok(Vec::new()) };
-    let rows: Vec<TextsRow> = store
-        .all(
-            "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \
-             ELSE 1 END AS BIGINT) AS is_gone FROM executions e JOIN turns t ON t.conversation_id = e.conversation_id \
-             WHERE e.id = $1 AND t.seq >= $2 AND t.seq <= $3",
-            &[execution.into(), first.into(), last.into()],
-        )
-        .await?;
+    let sql = "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \
+        ELSE 1 END AS BIGINT) AS is_gone FROM executions e JOIN turns t ON t.conversation_id = e.conversation_id \
+        WHERE e.id = $1 AND t.seq >= $2 AND t.seq <= $3";
+    let rows: Vec<TextsRow> = store.all(sql, &[execution.into(), first.into(), last.into()]).await?;
     let rows: HashMap<i64, TextsRow> = rows.into_iter().map(|row| (row.seq, row)).collect();
     let message = |role: &str, text: String| json!({"role": role, "text": text});
     let mut messages = Vec::with_capacity(turns.len() * 2);

@@ -86,12 +86,8 @@ pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>> {
 
 /// Runs whose id begins with a text, newest first.
 pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>> {
-    store
-        .all(
-            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
-            &[beginning.into(), limit.into()],
-        )
-        .await
+    let sql = select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0");
+    store.all(sql, &[beginning.into(), limit.into()]).await
 }
 
 pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>> {
@@ -176,16 +172,12 @@ pub async fn plan_of(store: &Store, run: &RunRow) -> Result<Option<PlanRow>> {
 
 /// The newest plans whose ids begin with a text, each in its newest version.
 pub async fn plans_beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<PlanRow>> {
-    store
-        .all(
-            select_plan!(
-                "WHERE substr(p.id, 1, length($1)) = $1 AND NOT EXISTS \
-                 (SELECT 1 FROM plans later WHERE later.id = p.id AND later.version > p.version) \
-                 ORDER BY p.seq DESC LIMIT $2 + 0"
-            ),
-            &[beginning.into(), limit.into()],
-        )
-        .await
+    let sql = select_plan!(
+        "WHERE substr(p.id, 1, length($1)) = $1 AND NOT EXISTS \
+         (SELECT 1 FROM plans later WHERE later.id = p.id AND later.version > p.version) \
+         ORDER BY p.seq DESC LIMIT $2 + 0"
+    );
+    store.all(sql, &[beginning.into(), limit.into()]).await
 }
 
 /// The cost of the model calls of one agent.
@@ -200,13 +192,9 @@ pub struct AgentCost {
 
 /// The cost of the agents of a turn, by their names.
 pub async fn costs(store: &Store, turn: &TurnId) -> Result<Vec<AgentCost>> {
-    store
-        .all(
-            "SELECT e.agent_id, count(*) AS calls, \
-             CAST(sum(c.prompt_tokens + c.completion_tokens) AS BIGINT) AS tokens, sum(c.cost_usd) AS cost_usd \
-             FROM calls c JOIN executions e ON e.id = c.execution_id \
-             WHERE e.turn_id = $1 AND e.agent_id IS NOT NULL GROUP BY e.agent_id",
-            &[turn.into()],
-        )
-        .await
+    let sql = "SELECT e.agent_id, count(*) AS calls, \
+        CAST(sum(c.prompt_tokens + c.completion_tokens) AS BIGINT) AS tokens, sum(c.cost_usd) AS cost_usd \
+        FROM calls c JOIN executions e ON e.id = c.execution_id \
+        WHERE e.turn_id = $1 AND e.agent_id IS NOT NULL GROUP BY e.agent_id";
+    store.all(sql, &[turn.into()]).await
 }

@@ -180,16 +180,12 @@ pub async fn said_alone(
     (from, to, channel): (i64, i64, &str),
     limit: i64,
 ) -> Result<Vec<SaidRow>> {
-    store
-        .all(
-            inbox_sql!(
-                "WHERE i.turn_id IS NULL AND i.held = 0 AND i.kind <> 'press' AND i.person_id = $1 \
-                 AND i.received_at >= $2 AND i.received_at < $3 AND ($5 = '' OR c.channel = $5) \
-                 ORDER BY i.id DESC LIMIT $4 + 0"
-            ),
-            &[person.into(), from.into(), to.into(), limit.into(), channel.into()],
-        )
-        .await
+    let sql = inbox_sql!(
+        "WHERE i.turn_id IS NULL AND i.held = 0 AND i.kind <> 'press' AND i.person_id = $1 \
+         AND i.received_at >= $2 AND i.received_at < $3 AND ($5 = '' OR c.channel = $5) \
+         ORDER BY i.id DESC LIMIT $4 + 0"
+    );
+    store.all(sql, &[person.into(), from.into(), to.into(), limit.into(), channel.into()]).await
 }
 
 /// What a person was told outside of turns, in conversations of their own, from `from` until before `to`, in order.
@@ -199,27 +195,19 @@ pub async fn replies_alone(
     (from, to, channel): (i64, i64, &str),
     limit: i64,
 ) -> Result<Vec<ReplyRow>> {
-    store
-        .all(
-            reply!(
-                "WHERE o.turn_id IS NULL AND c.person_id = $1 AND c.shared = 0 \
-                 AND o.created_at >= $2 AND o.created_at < $3 AND ($5 = '' OR c.channel = $5) \
-                 ORDER BY o.seq DESC LIMIT $4 + 0"
-            ),
-            &[person.into(), from.into(), to.into(), limit.into(), channel.into()],
-        )
-        .await
+    let sql = reply!(
+        "WHERE o.turn_id IS NULL AND c.person_id = $1 AND c.shared = 0 \
+         AND o.created_at >= $2 AND o.created_at < $3 AND ($5 = '' OR c.channel = $5) \
+         ORDER BY o.seq DESC LIMIT $4 + 0"
+    );
+    store.all(sql, &[person.into(), from.into(), to.into(), limit.into(), channel.into()]).await
 }
 
 /// The people with turns, the last one to write first: id, name, and when.
 pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, i64)>> {
-    store
-        .all(
-            "SELECT p.id, p.name, max(t.started_at) AS last FROM people p JOIN turns t ON t.person_id = p.id \
-             GROUP BY p.id, p.name ORDER BY last DESC LIMIT $1 + 0",
-            &[limit.into()],
-        )
-        .await
+    let sql = "SELECT p.id, p.name, max(t.started_at) AS last FROM people p JOIN turns t ON t.person_id = p.id \
+        GROUP BY p.id, p.name ORDER BY last DESC LIMIT $1 + 0";
+    store.all(sql, &[limit.into()]).await
 }
 
 /// The newest plans of a person, or of everybody, each with whose it is.
@@ -247,12 +235,10 @@ pub async fn is_replied(store: &Store, message: &OutboxId) -> Result<bool> {
 
 /// A person's open questions that were asked, each as its message, oldest first.
 pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(OutboxId, TurnId)>> {
+    let sql = "SELECT DISTINCT o.id, o.turn_id, o.seq FROM questions q JOIN outbox o ON o.id = q.outbox_id \
+        WHERE q.state = 'pending' AND q.person_id = $1 AND o.turn_id IS NOT NULL ORDER BY o.seq LIMIT 50";
     store
-        .all(
-            "SELECT DISTINCT o.id, o.turn_id, o.seq FROM questions q JOIN outbox o ON o.id = q.outbox_id \
-             WHERE q.state = 'pending' AND q.person_id = $1 AND o.turn_id IS NOT NULL ORDER BY o.seq LIMIT 50",
-            &[person.into()],
-        )
+        .all(sql, &[person.into()])
         .await
         .map(|rows: Vec<(OutboxId, TurnId, i64)>| rows.into_iter().map(|(id, turn, _)| (id, turn)).collect())
 }

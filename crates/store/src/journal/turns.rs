@@ -172,16 +172,12 @@ pub async fn next(
     instance: &InstanceId,
     background: i64,
 ) -> Result<Option<TurnRow>> {
-    store
-        .first(
-            select!(
-                "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
-                 AND background = $4 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
-                 ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
-            ),
-            &[conversation.into(), instance.into(), store.now().into(), background.into()],
-        )
-        .await
+    let sql = select!(
+        "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
+         AND background = $4 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
+         ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
+    );
+    store.first(sql, &[conversation.into(), instance.into(), store.now().into(), background.into()]).await
 }
 
 /// Requires that a turn still has the status with which it was read.
@@ -233,12 +229,8 @@ pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>> {
 /// Turns whose id begins with a text, newest first.
 pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>> {
     // LIKE ignores case, and ids differ by case.
-    store
-        .all(
-            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
-            &[beginning.into(), limit.into()],
-        )
-        .await
+    let sql = select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0");
+    store.all(sql, &[beginning.into(), limit.into()]).await
 }
 
 pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>> {
@@ -255,17 +247,13 @@ pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Opt
 
 /// The last ended turns since a time that models have worked on and whose texts are all there, newest first.
 pub async fn replayable(store: &Store, since: i64, limit: i64) -> Result<Vec<TurnRow>> {
-    store
-        .all(
-            select!(
-                "WHERE started_at >= $1 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
-                 AND traces_emptied_at IS NULL AND forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e \
-                 JOIN calls c ON c.execution_id = e.id WHERE e.turn_id = turns.id AND c.error IS NULL \
-                 AND c.model NOT IN ('builtin', 'none')) ORDER BY seq DESC LIMIT $2 + 0"
-            ),
-            &[since.into(), limit.into()],
-        )
-        .await
+    let sql = select!(
+        "WHERE started_at >= $1 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
+         AND traces_emptied_at IS NULL AND forgotten_at IS NULL AND EXISTS (SELECT 1 FROM executions e \
+         JOIN calls c ON c.execution_id = e.id WHERE e.turn_id = turns.id AND c.error IS NULL \
+         AND c.model NOT IN ('builtin', 'none')) ORDER BY seq DESC LIMIT $2 + 0"
+    );
+    store.all(sql, &[since.into(), limit.into()]).await
 }
 
 /// All turns of a conversation, oldest first.
@@ -281,12 +269,13 @@ pub async fn of_person(
     (from, to): (i64, i64),
     limit: i64,
 ) -> Result<Vec<TurnRow>> {
+    let sql = select!(
+        "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
+         AND id <> $6 AND bodies_emptied_at IS NULL AND forgotten_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
+    );
     store
         .all(
-            select!(
-                "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
-                 AND id <> $6 AND bodies_emptied_at IS NULL AND forgotten_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
-            ),
+            sql,
             &values! {
                 person, conversation.map(ToString::to_string).unwrap_or_default(), from, to, limit, asking
             },
@@ -296,12 +285,8 @@ pub async fn of_person(
 
 /// The open turns of a conversation, newest first.
 pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>> {
-    store
-        .all(
-            select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
-            &[conversation.into()],
-        )
-        .await
+    let sql = select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC");
+    store.all(sql, &[conversation.into()]).await
 }
 
 /// The newest other turns of a turn's person that are open in its conversation and may be shown, newest first.
@@ -383,16 +368,13 @@ pub async fn texts_before(
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<String>> {
-    let rows: Vec<(String,)> = store
-        .all(
-            "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
-             WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.id <> $3 AND t.text_taint = '' \
-             AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
-             AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' watch:%') \
-             AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0",
-            &[conversation.into(), person.into(), turn.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
+        WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.id <> $3 AND t.text_taint = '' \
+        AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
+        AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' watch:%') \
+        AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0";
+    let rows: Vec<(String,)> =
+        store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await?;
     Ok(rows.into_iter().map(|(text,)| text).collect())
 }
 
@@ -414,22 +396,18 @@ pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str, is_more: bool)
 /// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, nothing
 /// that watches found, and nothing that goes on.
 pub async fn is_blank(store: &Store, turn: &TurnId) -> Result<bool> {
-    let held = store
-        .count(
-            "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
-              AND (p.seq > c.history_from OR p.ended_at IS NULL)) \
-             + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
-             + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
-             + (SELECT count(*) FROM inbox i WHERE i.turn_id = t.id AND (i.event LIKE ' watch:%' OR i.event LIKE ' line:%')) \
-             + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
-             + (SELECT count(*) FROM objects o WHERE o.person_id = t.person_id AND o.kind = 'event' \
-              AND (o.over_at IS NULL OR o.over_at > t.started_at)) \
-             + (SELECT count(*) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) \
-             + CASE WHEN c.summary <> '' THEN 1 ELSE 0 END \
-             FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1",
-            &[turn.into()],
-        )
-        .await?;
+    let sql = "SELECT (SELECT count(*) FROM turns p WHERE p.conversation_id = t.conversation_id AND p.id <> t.id \
+         AND (p.seq > c.history_from OR p.ended_at IS NULL)) \
+        + (SELECT count(*) FROM tasks k WHERE k.person_id = t.person_id AND k.state = 'open') \
+        + (SELECT count(*) FROM schedules s WHERE s.person_id = t.person_id AND s.state = 'active') \
+        + (SELECT count(*) FROM inbox i WHERE i.turn_id = t.id AND (i.event LIKE ' watch:%' OR i.event LIKE ' line:%')) \
+        + (SELECT count(*) FROM memories m WHERE m.person_id = t.person_id) \
+        + (SELECT count(*) FROM objects o WHERE o.person_id = t.person_id AND o.kind = 'event' \
+         AND (o.over_at IS NULL OR o.over_at > t.started_at)) \
+        + (SELECT count(*) FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) \
+        + CASE WHEN c.summary <> '' THEN 1 ELSE 0 END \
+        FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1";
+    let held = store.count(sql, &[turn.into()]).await?;
     Ok(held == 0)
 }
 
@@ -442,15 +420,12 @@ pub async fn before(
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<TurnId>> {
-    let rows: Vec<(TurnId,)> = store
-        .all(
-            "SELECT id FROM (SELECT id, ended_at, seq FROM turns t WHERE person_id = $2 AND id <> $3 AND ended_at IS NOT NULL \
-             AND (conversation_id = $1 OR EXISTS (SELECT 1 FROM inbox i JOIN conversations c ON c.id = $1 AND c.shared = 0 \
-             WHERE i.turn_id = t.id AND i.event LIKE ' page:%')) \
-             ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC",
-            &[conversation.into(), person.into(), turn.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT id FROM (SELECT id, ended_at, seq FROM turns t WHERE person_id = $2 AND id <> $3 AND ended_at IS NOT NULL \
+        AND (conversation_id = $1 OR EXISTS (SELECT 1 FROM inbox i JOIN conversations c ON c.id = $1 AND c.shared = 0 \
+        WHERE i.turn_id = t.id AND i.event LIKE ' page:%')) \
+        ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC";
+    let rows: Vec<(TurnId,)> =
+        store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
@@ -466,29 +441,17 @@ pub async fn oldest_after(
 
 /// Whether the turn made progress after a time: if so, it didn't cause the crash that followed.
 pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool> {
-    let closed = store
-        .count(
-            "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",
-            &[turn.into(), since.into()],
-        )
-        .await?;
-    let called = store
-        .count(
-            "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id \
-             WHERE e.turn_id = $1 AND c.started_at >= $2",
-            &[turn.into(), since.into()],
-        )
-        .await?;
+    let sql = "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2";
+    let closed = store.count(sql, &[turn.into(), since.into()]).await?;
+    let sql = "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id \
+        WHERE e.turn_id = $1 AND c.started_at >= $2";
+    let called = store.count(sql, &[turn.into(), since.into()]).await?;
     Ok(closed + called > 0)
 }
 
 /// Whether the instance was running other turns too, by its last writes.
 pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool> {
-    let count = store
-        .count(
-            "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2",
-            &[(&turn.instance).into(), (&turn.id).into()],
-        )
-        .await?;
+    let sql = "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2";
+    let count = store.count(sql, &[(&turn.instance).into(), (&turn.id).into()]).await?;
     Ok(count > 0)
 }

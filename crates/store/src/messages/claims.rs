@@ -96,14 +96,10 @@ pub struct LeftProgress {
 /// The progress messages of a channel whose turns have said everything: an earlier process died before it removed them.
 /// One that has become the answer isn't among them.
 pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>> {
-    store
-        .all(
-            "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \
-             JOIN conversations c ON c.id = t.conversation_id WHERE t.progress_receipt IS NOT NULL \
-             AND c.channel = $1 AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND NOT EXISTS \
-             (SELECT 1 FROM outbox o WHERE o.turn_id = t.id \
-              AND (o.state IN ('pending', 'sending', 'unknown') OR o.receipt = t.progress_receipt))",
-            &[channel.into()],
-        )
-        .await
+    let sql = "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \
+        JOIN conversations c ON c.id = t.conversation_id WHERE t.progress_receipt IS NOT NULL \
+        AND c.channel = $1 AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND NOT EXISTS \
+        (SELECT 1 FROM outbox o WHERE o.turn_id = t.id \
+         AND (o.state IN ('pending', 'sending', 'unknown') OR o.receipt = t.progress_receipt))";
+    store.all(sql, &[channel.into()]).await
 }

@@ -13,13 +13,9 @@ pub type DeadReply = (OutboxId, String, String, Option<String>, i64);
 
 /// The newest ones.
 pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>> {
-    store
-        .all(
-            "SELECT o.id, c.channel, o.text, o.error, o.created_at FROM outbox o \
-             JOIN conversations c ON c.id = o.conversation_id WHERE o.state = 'dead' ORDER BY o.seq DESC LIMIT $1 + 0",
-            &[limit.into()],
-        )
-        .await
+    let sql = "SELECT o.id, c.channel, o.text, o.error, o.created_at FROM outbox o \
+        JOIN conversations c ON c.id = o.conversation_id WHERE o.state = 'dead' ORDER BY o.seq DESC LIMIT $1 + 0";
+    store.all(sql, &[limit.into()]).await
 }
 
 /// Has one of them delivered again, by the instance that serves its channel. False when it isn't given up.
@@ -44,11 +40,7 @@ pub async fn add_arrival(store: &Store, key: &str) -> Result<()> {
 
 /// The arrivals that were set aside, oldest first, each with the time.
 pub async fn arrivals(store: &Store) -> Result<Vec<(String, i64)>> {
-    store
-        .all(
-            "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
-             ORDER BY announced_at, topic",
-            &[],
-        )
-        .await
+    let sql = "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
+        ORDER BY announced_at, topic";
+    store.all(sql, &[]).await
 }

@@ -271,13 +271,9 @@ pub struct Typed {
 }
 
 pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>> {
-    store
-        .first(
-            "SELECT conversation_id, person_id, text, taint, is_addressed, turn_id FROM inbox \
-             WHERE event = $1 AND kind = 'said' AND spoken = 0",
-            &[key.into()],
-        )
-        .await
+    let sql = "SELECT conversation_id, person_id, text, taint, is_addressed, turn_id FROM inbox \
+        WHERE event = $1 AND kind = 'said' AND spoken = 0";
+    store.first(sql, &[key.into()]).await
 }
 
 /// The texts that a message was changed to after a turn had taken it, in order.
@@ -311,14 +307,10 @@ pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Resul
 
 /// The chats of a channel with messages, each with the event of the last message.
 pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>> {
-    store
-        .all(
-            "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
-             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press' AND event NOT LIKE ' %') \
-             WHERE c.channel = $1",
-            &[channel.into()],
-        )
-        .await
+    let sql = "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
+        (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press' AND event NOT LIKE ' %') \
+        WHERE c.channel = $1";
+    store.all(sql, &[channel.into()]).await
 }
 
 /// The rows of a conversation that still need processing, oldest first: our own, and those of nobody or of dead
@@ -329,19 +321,15 @@ pub async fn waiting(
     conversation: &ConversationId,
     instance: &InstanceId,
 ) -> Result<Vec<InboxRow>> {
-    store
-        .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions, \
-              is_addressed \
-              FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
-              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
-              (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
-               AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
-               AND v.instance IN (SELECT id FROM instances)) \
-              ORDER BY CASE WHEN event LIKE ' watch:%' THEN 1 ELSE 0 END, id LIMIT 50",
-            &[conversation.into(), instance.into()],
-        )
-        .await
+    let sql = "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions, \
+        is_addressed \
+        FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
+        AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
+        (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
+         AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
+         AND v.instance IN (SELECT id FROM instances)) \
+        ORDER BY CASE WHEN event LIKE ' watch:%' THEN 1 ELSE 0 END, id LIMIT 50";
+    store.all(sql, &[conversation.into(), instance.into()]).await
 }
 
 /// Gives a voice note its text. Only the text shows whether the note is a message or the answer to a question.
@@ -374,26 +362,19 @@ pub async fn doubted(
     person: &PersonId,
     since: i64,
 ) -> Result<Option<String>> {
-    let last: Option<(String,)> = store
-        .first(
-            "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
-             AND person_id = $2 AND kind = 'said' AND voice IS NULL ORDER BY id DESC LIMIT 1) last \
-             WHERE spoken = 1 AND state = 'done' AND turn_id IS NULL AND text <> '' AND received_at >= $3",
-            &[conversation.into(), person.into(), since.into()],
-        )
-        .await?;
+    let sql = "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
+        AND person_id = $2 AND kind = 'said' AND voice IS NULL ORDER BY id DESC LIMIT 1) last \
+        WHERE spoken = 1 AND state = 'done' AND turn_id IS NULL AND text <> '' AND received_at >= $3";
+    let last: Option<(String,)> =
+        store.first(sql, &[conversation.into(), person.into(), since.into()]).await?;
     Ok(last.map(|(text,)| text))
 }
 
 /// The messages that a person typed most recently, newest first.
 pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<String>> {
-    let typed: Vec<(String,)> = store
-        .all(
-            "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
-             ORDER BY id DESC LIMIT $2 + 0",
-            &[person.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
+        ORDER BY id DESC LIMIT $2 + 0";
+    let typed: Vec<(String,)> = store.all(sql, &[person.into(), limit.into()]).await?;
     Ok(typed.into_iter().map(|(text,)| text).collect())
 }
 
@@ -526,13 +507,9 @@ pub async fn spoke_since(
     since: i64,
     turn: &TurnId,
 ) -> Result<bool> {
-    let count = store
-        .count(
-            "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
-             AND person_id = $2 AND (kind = 'said' OR text LIKE '/new%') AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
-             WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
-            &[conversation.into(), person.into(), since.into(), turn.into()],
-        )
-        .await?;
+    let sql = "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
+        AND person_id = $2 AND (kind = 'said' OR text LIKE '/new%') AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+        WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4";
+    let count = store.count(sql, &[conversation.into(), person.into(), since.into(), turn.into()]).await?;
     Ok(count > 0)
 }

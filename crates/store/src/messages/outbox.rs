@@ -200,23 +200,19 @@ pub async fn open(
     instance: &InstanceId,
     limit: i64,
 ) -> Result<Vec<OutboxRow>> {
-    store
-        .all(
-            "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
-             CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, o.form, o.form_part, \
-             o.only_file, t.progress_receipt, t.resumed_at, \
-             CASE WHEN t.ended_at IS NOT NULL AND t.resumed_at = t.started_at THEN t.started_at END AS answered_since \
-             FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
-             WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
-             AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) \
-             AND (o.only_file = 0 OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.conversation_id = $1 AND e.only_file = 1 \
-             AND e.seq < o.seq AND e.state IN ('pending', 'sending', 'unknown') \
-             AND (e.instance = $2 OR e.instance NOT IN (SELECT id FROM instances)))) \
-             ORDER BY CASE WHEN o.only_file = 1 AND o.attempts > 0 THEN 1 ELSE 0 END, o.seq LIMIT $3 + 0",
-            &[conversation.into(), instance.into(), limit.into()],
-        )
-        .await
+    let sql = "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
+        CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
+        o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, o.instance, o.form, o.form_part, \
+        o.only_file, t.progress_receipt, t.resumed_at, \
+        CASE WHEN t.ended_at IS NOT NULL AND t.resumed_at = t.started_at THEN t.started_at END AS answered_since \
+        FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
+        WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
+        AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) \
+        AND (o.only_file = 0 OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.conversation_id = $1 AND e.only_file = 1 \
+        AND e.seq < o.seq AND e.state IN ('pending', 'sending', 'unknown') \
+        AND (e.instance = $2 OR e.instance NOT IN (SELECT id FROM instances)))) \
+        ORDER BY CASE WHEN o.only_file = 1 AND o.attempts > 0 THEN 1 ELSE 0 END, o.seq LIMIT $3 + 0";
+    store.all(sql, &[conversation.into(), instance.into(), limit.into()]).await
 }
 
 /// How many rows created before a time this instance still has to deliver on a channel.
@@ -226,14 +222,10 @@ pub async fn count_undelivered(
     instance: &InstanceId,
     before: i64,
 ) -> Result<i64> {
-    store
-        .count(
-            "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
-             WHERE o.state IN ('pending', 'sending', 'unknown') AND o.created_at < $2 AND o.next_at < $2 \
-             AND (o.instance = $3 OR o.instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), before.into(), instance.into()],
-        )
-        .await
+    let sql = "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
+        WHERE o.state IN ('pending', 'sending', 'unknown') AND o.created_at < $2 AND o.next_at < $2 \
+        AND (o.instance = $3 OR o.instance NOT IN (SELECT id FROM instances))";
+    store.count(sql, &[channel.into(), before.into(), instance.into()]).await
 }
 
 /// Claims a row for one attempt at its next part, and saves what a later look-up needs. Stale when another process
@@ -375,11 +367,7 @@ pub async fn by_receipt(
 
 /// The channel, place and receipt of a message of ours; none when it wasn't sent.
 pub async fn place_of(store: &Store, id: &OutboxId) -> Result<Option<(String, String, String)>> {
-    store
-        .first(
-            "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
-             WHERE o.id = $1 AND o.receipt IS NOT NULL",
-            &[id.into()],
-        )
-        .await
+    let sql = "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+        WHERE o.id = $1 AND o.receipt IS NOT NULL";
+    store.first(sql, &[id.into()]).await
 }

@@ -203,14 +203,10 @@ pub fn hold(batch: &mut Batch, turn: &TurnId, until: i64) {
 
 /// The turns of a channel with questions that were held back until now.
 pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>> {
-    let rows: Vec<(TurnId,)> = store
-        .all(
-            "SELECT DISTINCT q.turn_id FROM questions q \
-             JOIN conversations c ON c.id = q.conversation_id AND c.channel = $1 \
-             WHERE q.state = 'pending' AND q.outbox_id = '' AND q.held_until <= $2",
-            &[channel.into(), store.now().into()],
-        )
-        .await?;
+    let sql = "SELECT DISTINCT q.turn_id FROM questions q \
+        JOIN conversations c ON c.id = q.conversation_id AND c.channel = $1 \
+        WHERE q.state = 'pending' AND q.outbox_id = '' AND q.held_until <= $2";
+    let rows: Vec<(TurnId,)> = store.all(sql, &[channel.into(), store.now().into()]).await?;
     Ok(rows.into_iter().map(|(turn,)| turn).collect())
 }
 
@@ -308,12 +304,8 @@ pub async fn of_execution(
     turn: &TurnId,
     execution: &ExecutionId,
 ) -> Result<Option<QuestionRow>> {
-    store
-        .first(
-            select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
-            &[turn.into(), execution.into()],
-        )
-        .await
+    let sql = select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1");
+    store.first(sql, &[turn.into(), execution.into()]).await
 }
 
 /// Whether an owner has an open question about another turn of this person.
@@ -330,23 +322,15 @@ pub async fn open_and_read(
     store: &Store,
     conversation: &ConversationId,
 ) -> Result<(Vec<QuestionRow>, Option<i64>)> {
-    let open: Vec<QuestionRow> = store
-        .all(
-            select!(
-                "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' \
-                 ORDER BY p.created_at, p.outbox_id, p.place, p.seq"
-            ),
-            &[conversation.into()],
-        )
-        .await?;
+    let sql = select!(
+        "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' \
+         ORDER BY p.created_at, p.outbox_id, p.place, p.seq"
+    );
+    let open: Vec<QuestionRow> = store.all(sql, &[conversation.into()]).await?;
     let (mut read, mut newest) = (Vec::new(), None);
     for question in open {
-        let sent = store
-            .count(
-                "SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1",
-                &[(&question.outbox_id).into()],
-            )
-            .await?;
+        let sql = "SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1";
+        let sent = store.count(sql, &[(&question.outbox_id).into()]).await?;
         newest = (sent > 0).then_some(sent);
         if newest.is_some() {
             read.push(question);
@@ -358,22 +342,18 @@ pub async fn open_and_read(
 /// The only question that a person had open before them when they wrote a turn's message: the turn right before it asked it,
 /// and they had it by then. This turn may have withdrawn it since.
 pub async fn before_message(store: &Store, turn: &TurnId) -> Result<Option<QuestionRow>> {
-    let mut open: Vec<QuestionRow> = store
-        .all(
-            select!(
-                "JOIN outbox o ON o.id = p.outbox_id JOIN turns mine ON mine.id = $1 \
-                 WHERE p.turn_id = (SELECT t.id FROM turns t WHERE t.conversation_id = mine.conversation_id \
-                 AND t.seq < mine.seq ORDER BY t.seq DESC LIMIT 1) \
-                 AND p.conversation_id = mine.conversation_id AND p.person_id = mine.person_id \
-                 AND (p.state = 'pending' OR p.answer = 'withdrawn') \
-                 AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
-                 AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.conversation_id = mine.conversation_id \
-                 AND q.person_id = mine.person_id AND q.state = 'pending' AND q.outbox_id <> '' \
-                 AND q.turn_id <> p.turn_id AND q.turn_id <> mine.id)"
-            ),
-            &[turn.into()],
-        )
-        .await?;
+    let sql = select!(
+        "JOIN outbox o ON o.id = p.outbox_id JOIN turns mine ON mine.id = $1 \
+         WHERE p.turn_id = (SELECT t.id FROM turns t WHERE t.conversation_id = mine.conversation_id \
+         AND t.seq < mine.seq ORDER BY t.seq DESC LIMIT 1) \
+         AND p.conversation_id = mine.conversation_id AND p.person_id = mine.person_id \
+         AND (p.state = 'pending' OR p.answer = 'withdrawn') \
+         AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
+         AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.conversation_id = mine.conversation_id \
+         AND q.person_id = mine.person_id AND q.state = 'pending' AND q.outbox_id <> '' \
+         AND q.turn_id <> p.turn_id AND q.turn_id <> mine.id)"
+    );
+    let mut open: Vec<QuestionRow> = store.all(sql, &[turn.into()]).await?;
     Ok(open.pop().filter(|_| open.is_empty()))
 }
 
@@ -384,12 +364,13 @@ pub async fn answered_another(
     person: &PersonId,
     since: i64,
 ) -> Result<bool> {
+    let sql = "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $1 \
+        AND conversation_id = $2 AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+        JOIN questions answered ON answered.id = last.question_id \
+        WHERE last.kind = 'answer' AND last.received_at >= $3 AND answered.turn_id <> $4";
     let count = store
         .count(
-            "SELECT count(*) FROM (SELECT received_at, question_id, kind FROM inbox WHERE person_id = $1 \
-             AND conversation_id = $2 AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
-             JOIN questions answered ON answered.id = last.question_id \
-             WHERE last.kind = 'answer' AND last.received_at >= $3 AND answered.turn_id <> $4",
+            sql,
             &[person.into(), (&question.conversation_id).into(), since.into(), (&question.turn_id).into()],
         )
         .await?;
@@ -398,15 +379,11 @@ pub async fn answered_another(
 
 /// The questions of one message, in the order in which it shows them.
 pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>> {
-    store
-        .all(
-            select!(
-                "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) \
-                 ORDER BY p.place, p.seq"
-            ),
-            &[message.into()],
-        )
-        .await
+    let sql = select!(
+        "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) \
+         ORDER BY p.place, p.seq"
+    );
+    store.all(sql, &[message.into()]).await
 }
 
 /// The question whose message has this receipt, open or closed.
@@ -431,18 +408,14 @@ pub async fn by_receipt(
 /// A channel's open questions whose delay is over: the message was delivered so long ago, and who was asked has written
 /// and pressed nothing since.
 pub async fn silently_approved(store: &Store, channel: &str) -> Result<Vec<QuestionRow>> {
-    store
-        .all(
-            select!(
-                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
-                 JOIN outbox o ON o.id = p.outbox_id \
-                 WHERE p.state = 'pending' AND p.expires_at > $2 AND o.sent_at + p.delay <= $2 \
-                 AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = p.conversation_id \
-                 AND i.person_id = p.person_id AND i.received_at > o.sent_at) ORDER BY p.seq LIMIT 100"
-            ),
-            &[channel.into(), store.now().into()],
-        )
-        .await
+    let sql = select!(
+        "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+         JOIN outbox o ON o.id = p.outbox_id \
+         WHERE p.state = 'pending' AND p.expires_at > $2 AND o.sent_at + p.delay <= $2 \
+         AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = p.conversation_id \
+         AND i.person_id = p.person_id AND i.received_at > o.sent_at) ORDER BY p.seq LIMIT 100"
+    );
+    store.all(sql, &[channel.into(), store.now().into()]).await
 }
 
 /// The open questions of calls that wait until somebody logs in to this account.
@@ -457,13 +430,9 @@ pub async fn waiting_for_login(store: &Store, account: &AccountId) -> Result<Vec
 
 /// A channel's open questions that should have expired.
 pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>> {
-    store
-        .all(
-            select!(
-                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
-                 WHERE p.state = 'pending' AND p.expires_at <= $2 ORDER BY p.seq LIMIT 100"
-            ),
-            &[channel.into(), store.now().into()],
-        )
-        .await
+    let sql = select!(
+        "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+         WHERE p.state = 'pending' AND p.expires_at <= $2 ORDER BY p.seq LIMIT 100"
+    );
+    store.all(sql, &[channel.into(), store.now().into()]).await
 }

@@ -39,19 +39,17 @@ pub async fn with_pending_work(
     channel: &str,
     chat: Option<&str>,
 ) -> Result<Vec<ConversationId>> {
+    let sql = "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
+        SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
+        AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
+        SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
+        AND (instance NOT IN (SELECT id FROM instances) \
+        OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
+        SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
+        AND (instance NOT IN (SELECT id FROM instances) \
+        OR (instance = $3 AND next_at <= $4 AND created_at + 1000 <= $4)))";
     let rows: Vec<(ConversationId,)> = store
-        .all(
-            "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
-             SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
-             AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
-             SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
-             AND (instance NOT IN (SELECT id FROM instances) \
-             OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
-             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
-             AND (instance NOT IN (SELECT id FROM instances) \
-             OR (instance = $3 AND next_at <= $4 AND created_at + 1000 <= $4)))",
-            &[channel.into(), chat.unwrap_or_default().into(), instance.into(), store.now().into()],
-        )
+        .all(sql, &[channel.into(), chat.unwrap_or_default().into(), instance.into(), store.now().into()])
         .await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }

@@ -140,18 +140,14 @@ pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
 
 /// The signals from other processes for the running turns of an instance.
 pub async fn signals(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, ControlSignal)>> {
-    let rows: Vec<(TurnId, String)> = store
-        .all(
-            "SELECT id, coalesce(ending, '') FROM turns \
-             WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
-             (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
-               AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
-               AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))",
-            &[instance.into()],
-        )
-        .await?;
+    let sql = "SELECT id, coalesce(ending, '') FROM turns \
+        WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
+        (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
+          AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
+         WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+         AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
+          AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))";
+    let rows: Vec<(TurnId, String)> = store.all(sql, &[instance.into()]).await?;
     let signal = |ending: &str| match ending {
         "stop" => ControlSignal::Stop,
         "pause" => ControlSignal::Pause,

@@ -82,20 +82,12 @@ pub async fn living(store: &Store) -> Result<Vec<LivingInstance>> {
         turns: i64,
         load: i64,
     }
-    let rows: Vec<Row> = store
-        .all(
-            "SELECT i.id, i.host, i.version, i.settings, CAST(i.load AS BIGINT) AS load, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
-             AND t.status = 'running' AND t.instance = i.id) AS turns FROM instances i",
-            &[],
-        )
-        .await?;
-    let held: Vec<(InstanceId, String)> = store
-        .all(
-            "SELECT instance, substr(name, 9) FROM leases WHERE instance IS NOT NULL AND name LIKE 'channel:%' \
-             ORDER BY name",
-            &[],
-        )
-        .await?;
+    let sql = "SELECT i.id, i.host, i.version, i.settings, CAST(i.load AS BIGINT) AS load, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
+        AND t.status = 'running' AND t.instance = i.id) AS turns FROM instances i";
+    let rows: Vec<Row> = store.all(sql, &[]).await?;
+    let sql = "SELECT instance, substr(name, 9) FROM leases WHERE instance IS NOT NULL AND name LIKE 'channel:%' \
+        ORDER BY name";
+    let held: Vec<(InstanceId, String)> = store.all(sql, &[]).await?;
     let mut living = Vec::new();
     for (id, pid, started_at) in leases::living(store).await? {
         let Some(row) = rows.iter().find(|row| row.id == id) else { continue };

@@ -36,16 +36,12 @@ impl Sharer {
 
 /// The instances that run turns with others.
 pub async fn sharers(store: &Store) -> Result<Vec<Sharer>> {
-    store
-        .all(
-            "SELECT i.id, i.shares, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
-             AND t.status = 'running' AND t.instance = i.id) AS turns, CAST(i.load AS BIGINT) AS load, i.beat_at, \
-             coalesce((SELECT ',' || string_agg(substr(l.name, 9), ',') || ',' FROM leases l \
-              WHERE l.instance = i.id AND l.name LIKE 'channel:%'), '') AS receives \
-             FROM instances i WHERE i.shares <> ''",
-            &[],
-        )
-        .await
+    let sql = "SELECT i.id, i.shares, (SELECT count(*) FROM turns t WHERE t.ended_at IS NULL \
+        AND t.status = 'running' AND t.instance = i.id) AS turns, CAST(i.load AS BIGINT) AS load, i.beat_at, \
+        coalesce((SELECT ',' || string_agg(substr(l.name, 9), ',') || ',' FROM leases l \
+         WHERE l.instance = i.id AND l.name LIKE 'channel:%'), '') AS receives \
+        FROM instances i WHERE i.shares <> ''";
+    store.all(sql, &[]).await
 }
 
 /// A lane that no instance works on although something waits in it.
@@ -60,25 +56,21 @@ pub struct WaitingLane {
 /// left or that an answer has queued, or with turns of our own whose time has come or that we lost and got back. Only open
 /// rows are read, so it may be called often.
 pub async fn waiting_lanes(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<WaitingLane>> {
-    store
-        .all(
-            "SELECT w.conversation_id, w.background FROM (\
-             SELECT i.conversation_id, CAST(n.lane AS BIGINT) AS background FROM inbox i \
-             JOIN (SELECT 0 AS lane UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) n \
-             ON (i.text LIKE '/spawn%' OR i.event LIKE ' watch:%') = (n.lane > 0) \
-             WHERE i.state = 'new' AND i.held = 0 AND i.kind = 'said' AND i.voice IS NULL AND i.files IS NULL \
-             AND i.instance NOT IN (SELECT id FROM instances) UNION \
-             SELECT t.conversation_id, CAST(t.background AS BIGINT) FROM turns t \
-             WHERE t.ended_at IS NULL AND t.status IN ('queued', 'running') \
-             AND (t.instance = $2 OR t.instance NOT IN (SELECT id FROM instances)) \
-             AND (t.retry_at <= $3 OR t.status = 'running')) w \
-             JOIN conversations c ON c.id = w.conversation_id AND c.channel = $1 \
-             WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.instance IS NOT NULL AND l.name = \
-              'lane:' || w.conversation_id || CASE w.background WHEN 0 THEN '' WHEN 1 THEN ':background' \
-              ELSE ':background-' || w.background END) LIMIT 500",
-            &[channel.into(), instance.into(), store.now().into()],
-        )
-        .await
+    let sql = "SELECT w.conversation_id, w.background FROM (\
+        SELECT i.conversation_id, CAST(n.lane AS BIGINT) AS background FROM inbox i \
+        JOIN (SELECT 0 AS lane UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) n \
+        ON (i.text LIKE '/spawn%' OR i.event LIKE ' watch:%') = (n.lane > 0) \
+        WHERE i.state = 'new' AND i.held = 0 AND i.kind = 'said' AND i.voice IS NULL AND i.files IS NULL \
+        AND i.instance NOT IN (SELECT id FROM instances) UNION \
+        SELECT t.conversation_id, CAST(t.background AS BIGINT) FROM turns t \
+        WHERE t.ended_at IS NULL AND t.status IN ('queued', 'running') \
+        AND (t.instance = $2 OR t.instance NOT IN (SELECT id FROM instances)) \
+        AND (t.retry_at <= $3 OR t.status = 'running')) w \
+        JOIN conversations c ON c.id = w.conversation_id AND c.channel = $1 \
+        WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.instance IS NOT NULL AND l.name = \
+         'lane:' || w.conversation_id || CASE w.background WHEN 0 THEN '' WHEN 1 THEN ':background' \
+         ELSE ':background-' || w.background END) LIMIT 500";
+    store.all(sql, &[channel.into(), instance.into(), store.now().into()]).await
 }
 
 /// Whether a message waits in a conversation for any instance.
@@ -90,13 +82,9 @@ pub async fn has_message(store: &Store, conversation: &ConversationId) -> Result
 
 /// The conversations of a channel with messages that its receiver must send: those of nobody and of dead instances.
 pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<ConversationId>> {
-    let rows: Vec<(ConversationId,)> = store
-        .all(
-            "SELECT DISTINCT c.id FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
-             WHERE o.state IN ('pending', 'sending', 'unknown') AND o.instance NOT IN (SELECT id FROM instances)",
-            &[channel.into()],
-        )
-        .await?;
+    let sql = "SELECT DISTINCT c.id FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
+        WHERE o.state IN ('pending', 'sending', 'unknown') AND o.instance NOT IN (SELECT id FROM instances)";
+    let rows: Vec<(ConversationId,)> = store.all(sql, &[channel.into()]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
@@ -107,29 +95,21 @@ pub async fn left_to_receiver(
     instance: &InstanceId,
     channel: &str,
 ) -> Result<Vec<ConversationId>> {
-    let rows: Vec<(ConversationId,)> = store
-        .all(
-            "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
-             WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL OR i.files IS NOT NULL) \
-             AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), instance.into()],
-        )
-        .await?;
+    let sql = "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
+        WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL OR i.files IS NOT NULL) \
+        AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances))";
+    let rows: Vec<(ConversationId,)> = store.all(sql, &[channel.into(), instance.into()]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
 /// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
 /// have committed one without our hearing of it, and another instance may receive its channel by now.
 pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>> {
-    let rows: Vec<(ConversationId,)> = store
-        .all(
-            "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
-             AND received_at + 1000 <= $2 UNION \
-             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND instance = $1 \
-             AND next_at <= $2 AND created_at + 1000 <= $2",
-            &[instance.into(), store.now().into()],
-        )
-        .await?;
+    let sql = "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
+        AND received_at + 1000 <= $2 UNION \
+        SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND instance = $1 \
+        AND next_at <= $2 AND created_at + 1000 <= $2";
+    let rows: Vec<(ConversationId,)> = store.all(sql, &[instance.into(), store.now().into()]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
@@ -144,13 +124,9 @@ pub fn show(batch: &mut Batch, progress: &Progress) {
 
 /// What to show of a channel's turns that run in other instances.
 pub async fn shown(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<Progress>> {
-    let rows: Vec<(String,)> = store
-        .all(
-            "SELECT t.progress FROM turns t JOIN conversations c ON c.id = t.conversation_id AND c.channel = $1 \
-             WHERE t.ended_at IS NULL AND t.status = 'running' AND t.progress IS NOT NULL AND t.instance <> $2",
-            &[channel.into(), instance.into()],
-        )
-        .await?;
+    let sql = "SELECT t.progress FROM turns t JOIN conversations c ON c.id = t.conversation_id AND c.channel = $1 \
+        WHERE t.ended_at IS NULL AND t.status = 'running' AND t.progress IS NOT NULL AND t.instance <> $2";
+    let rows: Vec<(String,)> = store.all(sql, &[channel.into(), instance.into()]).await?;
     Ok(rows.into_iter().filter_map(|(text,)| serde_json::from_str(&text).ok()).collect())
 }
 
@@ -172,13 +148,10 @@ pub async fn begun_by(
     (after, until): (i64, i64),
     limit: i64,
 ) -> Result<Vec<i64>> {
-    let rows: Vec<(i64,)> = store
-        .all(
-            "SELECT started_at FROM (SELECT started_at FROM turns WHERE person_id = $1 ORDER BY seq DESC LIMIT $4 + 0) t \
-             WHERE started_at > $2 AND started_at <= $3 ORDER BY started_at DESC",
-            &[person.into(), after.into(), until.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT started_at FROM (SELECT started_at FROM turns WHERE person_id = $1 ORDER BY seq DESC LIMIT $4 + 0) t \
+        WHERE started_at > $2 AND started_at <= $3 ORDER BY started_at DESC";
+    let rows: Vec<(i64,)> =
+        store.all(sql, &[person.into(), after.into(), until.into(), limit.into()]).await?;
     Ok(rows.into_iter().map(|(started_at,)| started_at).collect())
 }
 

@@ -43,13 +43,9 @@ pub async fn allowed(store: &Store) -> Result<Vec<Allowed>> {
 
 /// The valid codes, oldest first.
 pub async fn open_codes(store: &Store) -> Result<Vec<Pairing>> {
-    store
-        .all(
-            "SELECT code, channel, user_id, name, expires_at FROM pairings WHERE expires_at > $1 \
-             ORDER BY created_at, code",
-            &[store.now().into()],
-        )
-        .await
+    let sql = "SELECT code, channel, user_id, name, expires_at FROM pairings WHERE expires_at > $1 \
+        ORDER BY created_at, code";
+    store.all(sql, &[store.now().into()]).await
 }
 
 /// Adds a code, which replaces an older one of the same stranger.
@@ -70,13 +66,9 @@ pub fn add_code(batch: &mut Batch, pairing: &Pairing, now: i64) {
 /// Puts the stranger with this code on the list and releases their messages. Returns the stranger; none when no
 /// stranger has such a code.
 pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>> {
-    let pairing: Option<Pairing> = store
-        .first(
-            "SELECT code, channel, user_id, name, expires_at FROM pairings \
-             WHERE code = $1 AND user_id IS NOT NULL AND expires_at > $2",
-            &[code.into(), store.now().into()],
-        )
-        .await?;
+    let sql = "SELECT code, channel, user_id, name, expires_at FROM pairings \
+        WHERE code = $1 AND user_id IS NOT NULL AND expires_at > $2";
+    let pairing: Option<Pairing> = store.first(sql, &[code.into(), store.now().into()]).await?;
     let Some(pairing) = pairing else { return Ok(None) };
     let (channel, user): (Value, Value) = (pairing.channel.clone().into(), pairing.user_id.clone().into());
     let mut batch = Batch::new();

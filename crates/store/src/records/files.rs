@@ -117,12 +117,8 @@ pub async fn of_sender(store: &Store, id: &FileId, person: &PersonId) -> Result<
 }
 
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>> {
-    store
-        .all(
-            select!("JOIN inbox i ON i.event = a.event WHERE i.turn_id = $1 ORDER BY i.id, a.number"),
-            &[turn.into()],
-        )
-        .await
+    let sql = select!("JOIN inbox i ON i.event = a.event WHERE i.turn_id = $1 ORDER BY i.id, a.number");
+    store.all(sql, &[turn.into()]).await
 }
 
 /// A file that somebody sent in this conversation, or that this person sent to us alone. What was fetched from a mail is
@@ -133,16 +129,12 @@ pub async fn by_id(
     person: &PersonId,
     conversation: &ConversationId,
 ) -> Result<Option<FileRow>> {
-    store
-        .first(
-            select!(
-                "JOIN conversations c ON c.id = a.conversation_id JOIN conversations h ON h.id = $3 \
-                 WHERE a.id = $1 AND ((a.conversation_id = $3 AND (a.person_id = $2 OR a.event NOT LIKE ' %')) \
-                 OR (a.person_id = $2 AND h.shared = 0 AND c.shared = 0))"
-            ),
-            &[id.into(), person.into(), conversation.into()],
-        )
-        .await
+    let sql = select!(
+        "JOIN conversations c ON c.id = a.conversation_id JOIN conversations h ON h.id = $3 \
+         WHERE a.id = $1 AND ((a.conversation_id = $3 AND (a.person_id = $2 OR a.event NOT LIKE ' %')) \
+         OR (a.person_id = $2 AND h.shared = 0 AND c.shared = 0))"
+    );
+    store.first(sql, &[id.into(), person.into(), conversation.into()]).await
 }
 
 /// The newest files that this person sent in this conversation, or, where nobody else reads, anywhere to us alone.
@@ -152,17 +144,13 @@ pub async fn newest(
     conversation: &ConversationId,
     limit: i64,
 ) -> Result<Vec<FileRow>> {
-    store
-        .all(
-            select!(
-                "JOIN conversations c ON c.id = a.conversation_id JOIN conversations h ON h.id = $2 \
-                 WHERE (a.conversation_id = $2 AND (a.person_id = $1 OR a.event NOT LIKE ' %')) \
-                 OR (a.person_id = $1 AND h.shared = 0 AND c.shared = 0) \
-                 ORDER BY a.created_at DESC, a.number LIMIT $3 + 0"
-            ),
-            &[person.into(), conversation.into(), limit.into()],
-        )
-        .await
+    let sql = select!(
+        "JOIN conversations c ON c.id = a.conversation_id JOIN conversations h ON h.id = $2 \
+         WHERE (a.conversation_id = $2 AND (a.person_id = $1 OR a.event NOT LIKE ' %')) \
+         OR (a.person_id = $1 AND h.shared = 0 AND c.shared = 0) \
+         ORDER BY a.created_at DESC, a.number LIMIT $3 + 0"
+    );
+    store.all(sql, &[person.into(), conversation.into(), limit.into()]).await
 }
 
 pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>> {

@@ -59,14 +59,10 @@ pub async fn list(
     kind: &str,
     limit: i64,
 ) -> Result<Vec<MemoryRow>> {
-    store
-        .all(
-            "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
-             AND ((scope = 'private' AND $2 = 0) OR (scope = 'room' AND conversation_id = $3)) \
-             AND ($4 = '' OR kind = $4) ORDER BY seq DESC LIMIT $5 + 0",
-            &[person.into(), here.shared.into(), (&here.id).into(), kind.into(), limit.into()],
-        )
-        .await
+    let sql = "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
+        AND ((scope = 'private' AND $2 = 0) OR (scope = 'room' AND conversation_id = $3)) \
+        AND ($4 = '' OR kind = $4) ORDER BY seq DESC LIMIT $5 + 0";
+    store.all(sql, &[person.into(), here.shared.into(), (&here.id).into(), kind.into(), limit.into()]).await
 }
 
 /// One of a person's memories, wherever it may be recalled.
@@ -94,13 +90,9 @@ pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) 
 
 /// The turns of a person that saved, found or listed a memory.
 pub async fn turns_about(store: &Store, person: &PersonId, memory: &MemoryId) -> Result<Vec<i64>> {
-    let rows: Vec<(i64,)> = store
-        .all(
-            "SELECT seq FROM turns WHERE person_id = $1 AND id IN (SELECT e.turn_id FROM executions e \
-             WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%')",
-            &[person.into(), memory.into()],
-        )
-        .await?;
+    let sql = "SELECT seq FROM turns WHERE person_id = $1 AND id IN (SELECT e.turn_id FROM executions e \
+        WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%')";
+    let rows: Vec<(i64,)> = store.all(sql, &[person.into(), memory.into()]).await?;
     Ok(rows.into_iter().map(|(seq,)| seq).collect())
 }
 
@@ -110,13 +102,9 @@ pub async fn turns_that_say(
     person: &PersonId,
     memory: &MemoryId,
 ) -> Result<Vec<(i64, String)>> {
-    store
-        .all(
-            "SELECT seq, text || ' ' || coalesce(answer, '') AS said FROM turns WHERE person_id = $1 \
-             AND id IN (SELECT s.turn_id FROM memory_turns s WHERE s.memory_id = $2)",
-            &[person.into(), memory.into()],
-        )
-        .await
+    let sql = "SELECT seq, text || ' ' || coalesce(answer, '') AS said FROM turns WHERE person_id = $1 \
+        AND id IN (SELECT s.turn_id FROM memory_turns s WHERE s.memory_id = $2)";
+    store.all(sql, &[person.into(), memory.into()]).await
 }
 
 /// The turns of a person whose first messages showed a memory, or which searched for it, each with its message, its answer, and what its model
@@ -126,18 +114,14 @@ pub async fn turns_that_knew(
     person: &PersonId,
     memory: &MemoryId,
 ) -> Result<Vec<(i64, String)>> {
-    store
-        .all(
-            "SELECT t.seq, t.text || ' ' || coalesce(t.answer, '') || ' ' || coalesce((SELECT string_agg(a.arguments, ' ') \
-             FROM tool_calls a JOIN executions x ON x.id = a.execution_id WHERE x.turn_id = t.id), '') AS said \
-             FROM turns t WHERE t.person_id = $1 \
-             AND t.forgotten_at IS NULL AND (EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
-             WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.first_messages LIKE '%[' || $2 || ']%') \
-             OR EXISTS (SELECT 1 FROM executions s WHERE s.turn_id = t.id AND s.skill IN ('memory.search', 'memory.list') \
-             AND s.data LIKE '%\"' || $2 || '\"%'))",
-            &[person.into(), memory.into()],
-        )
-        .await
+    let sql = "SELECT t.seq, t.text || ' ' || coalesce(t.answer, '') || ' ' || coalesce((SELECT string_agg(a.arguments, ' ') \
+        FROM tool_calls a JOIN executions x ON x.id = a.execution_id WHERE x.turn_id = t.id), '') AS said \
+        FROM turns t WHERE t.person_id = $1 \
+        AND t.forgotten_at IS NULL AND (EXISTS (SELECT 1 FROM executions e JOIN calls c ON c.execution_id = e.id \
+        WHERE e.turn_id = t.id AND e.kind = 'orchestrator' AND c.n = 0 AND c.first_messages LIKE '%[' || $2 || ']%') \
+        OR EXISTS (SELECT 1 FROM executions s WHERE s.turn_id = t.id AND s.skill IN ('memory.search', 'memory.list') \
+        AND s.data LIKE '%\"' || $2 || '\"%'))";
+    store.all(sql, &[person.into(), memory.into()]).await
 }
 
 /// Empties the first messages of every ended turn that knew a memory.
@@ -202,15 +186,11 @@ pub async fn with_origins(
     here: &Conversation,
     limit: i64,
 ) -> Result<Vec<KnownRow>> {
-    store
-        .all(
-            "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, o.quote FROM memories m \
-             LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.person_id = $1 \
-             AND ((m.scope = 'private' AND $2 = 0) OR (m.scope = 'room' AND m.conversation_id = $3)) \
-             ORDER BY CASE WHEN m.kind = 'preference' THEN 0 ELSE 1 END, m.seq DESC LIMIT $4 + 0",
-            &[person.into(), here.shared.into(), (&here.id).into(), limit.into()],
-        )
-        .await
+    let sql = "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.topic, m.created_at, o.quote FROM memories m \
+        LEFT JOIN memory_origins o ON o.memory_id = m.id WHERE m.person_id = $1 \
+        AND ((m.scope = 'private' AND $2 = 0) OR (m.scope = 'room' AND m.conversation_id = $3)) \
+        ORDER BY CASE WHEN m.kind = 'preference' THEN 0 ELSE 1 END, m.seq DESC LIMIT $4 + 0";
+    store.all(sql, &[person.into(), here.shared.into(), (&here.id).into(), limit.into()]).await
 }
 
 /// A memory as its keeper sees it.
@@ -226,12 +206,8 @@ pub struct KeptRow {
 
 /// Everything that is remembered, by person, oldest first.
 pub async fn kept(store: &Store) -> Result<Vec<KeptRow>> {
-    store
-        .all(
-            "SELECT m.person_id, coalesce(p.name, '') AS name, o.quote, m.id, m.kind, m.scope, m.text, m.tags, \
-             m.topic, m.created_at FROM memories m LEFT JOIN people p ON p.id = m.person_id \
-             LEFT JOIN memory_origins o ON o.memory_id = m.id ORDER BY m.person_id, m.seq",
-            &[],
-        )
-        .await
+    let sql = "SELECT m.person_id, coalesce(p.name, '') AS name, o.quote, m.id, m.kind, m.scope, m.text, m.tags, \
+        m.topic, m.created_at FROM memories m LEFT JOIN people p ON p.id = m.person_id \
+        LEFT JOIN memory_origins o ON o.memory_id = m.id ORDER BY m.person_id, m.seq";
+    store.all(sql, &[]).await
 }

@@ -32,22 +32,14 @@ pub async fn between(
     from: i64,
     to: i64,
 ) -> Result<Vec<ObjectRow>> {
-    store
-        .all(
-            "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 \
-             AND (starts_at IS NULL OR starts_at < $4) AND (over_at IS NULL OR over_at > $3) ORDER BY id",
-            &[person.into(), kind.into(), from.into(), to.into()],
-        )
-        .await
+    let sql = "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 \
+        AND (starts_at IS NULL OR starts_at < $4) AND (over_at IS NULL OR over_at > $3) ORDER BY id";
+    store.all(sql, &[person.into(), kind.into(), from.into(), to.into()]).await
 }
 
 pub async fn by_id(store: &Store, person: &PersonId, kind: &str, uid: &str) -> Result<Option<ObjectRow>> {
-    store
-        .first(
-            "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3",
-            &[person.into(), kind.into(), uid.into()],
-        )
-        .await
+    let sql = "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3";
+    store.first(sql, &[person.into(), kind.into(), uid.into()]).await
 }
 
 pub fn insert(batch: &mut Batch, person: &PersonId, kind: &str, (id, text): (&str, &str), span: TimeSpan) {

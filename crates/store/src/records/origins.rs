@@ -17,15 +17,11 @@ pub struct DueConversation {
 
 /// A conversation of one person with `enough` new turns since `since`, or with any if the last ended before `rested`.
 pub async fn due(store: &Store, since: i64, rested: i64, enough: i64) -> Result<Option<DueConversation>> {
-    store
-        .first(
-            "SELECT c.id, c.person_id, c.extracted_to FROM conversations c JOIN turns t ON t.conversation_id = c.id \
-             WHERE c.shared = 0 AND t.seq > c.extracted_to AND t.started_at >= $1 AND t.ended_at IS NOT NULL \
-             GROUP BY c.id, c.person_id, c.extracted_to HAVING count(*) >= $3 OR max(t.ended_at) < $2 \
-             ORDER BY max(t.seq) LIMIT 1",
-            &[since.into(), rested.into(), enough.into()],
-        )
-        .await
+    let sql = "SELECT c.id, c.person_id, c.extracted_to FROM conversations c JOIN turns t ON t.conversation_id = c.id \
+        WHERE c.shared = 0 AND t.seq > c.extracted_to AND t.started_at >= $1 AND t.ended_at IS NOT NULL \
+        GROUP BY c.id, c.person_id, c.extracted_to HAVING count(*) >= $3 OR max(t.ended_at) < $2 \
+        ORDER BY max(t.seq) LIMIT 1";
+    store.first(sql, &[since.into(), rested.into(), enough.into()]).await
 }
 
 /// A message that somebody wrote themselves.
@@ -45,15 +41,16 @@ pub async fn written(
     since: i64,
     limit: i64,
 ) -> Result<Vec<WrittenRow>> {
+    let sql = "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
+        AND t.forgotten_at IS NULL \
+        AND t.person_id = $2 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
+         AND e.skill IN ('memory.save', 'memory.forget')) AND NOT EXISTS (SELECT 1 FROM inbox i \
+         WHERE i.turn_id = t.id AND i.event LIKE ' page:%') THEN t.text ELSE '' END AS text, t.started_at \
+        FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
+        AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0";
     store
         .all(
-            "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
-             AND t.forgotten_at IS NULL \
-             AND t.person_id = $2 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
-              AND e.skill IN ('memory.save', 'memory.forget')) AND NOT EXISTS (SELECT 1 FROM inbox i \
-              WHERE i.turn_id = t.id AND i.event LIKE ' page:%') THEN t.text ELSE '' END AS text, t.started_at \
-             FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
-             AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0",
+            sql,
             &[(&due.id).into(), (&due.person_id).into(), due.extracted_to.into(), since.into(), limit.into()],
         )
         .await
@@ -170,11 +167,7 @@ pub async fn people(store: &Store) -> Result<Vec<PersonId>> {
 
 /// All of a person's private memories, which their new facts are compared with.
 pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>> {
-    store
-        .all(
-            "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
-             AND scope = 'private' ORDER BY seq DESC LIMIT 5000",
-            &[person.into()],
-        )
-        .await
+    let sql = "SELECT id, kind, scope, text, tags, topic, created_at FROM memories WHERE person_id = $1 \
+        AND scope = 'private' ORDER BY seq DESC LIMIT 5000";
+    store.all(sql, &[person.into()]).await
 }

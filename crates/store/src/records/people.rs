@@ -67,16 +67,14 @@ pub async fn party(
         their_timezone: Option<String>,
         skill_calls: i64,
     }
+    let sql = "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.summary_by, c.compacted_to, \
+        c.history_from, c.window_from, p.id AS their_id, p.name AS their_name, p.timezone AS their_timezone, \
+        (SELECT count(*) FROM (SELECT 1 FROM executions e WHERE e.kind = 'skill' AND e.conversation_id = c.id \
+         AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
+        AS skill_calls \
+        FROM conversations c JOIN people p ON p.id = $2 WHERE c.id = $1";
     let row: Option<Row> = store
-        .first(
-            "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.summary_by, c.compacted_to, \
-             c.history_from, c.window_from, p.id AS their_id, p.name AS their_name, p.timezone AS their_timezone, \
-             (SELECT count(*) FROM (SELECT 1 FROM executions e WHERE e.kind = 'skill' AND e.conversation_id = c.id \
-              AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
-             AS skill_calls \
-             FROM conversations c JOIN people p ON p.id = $2 WHERE c.id = $1",
-            &[conversation.into(), person.into(), window.into(), i64::from(limit).into()],
-        )
+        .first(sql, &[conversation.into(), person.into(), window.into(), i64::from(limit).into()])
         .await?;
     let row = row.ok_or_else(|| {
         StoreError::Corrupt(format!("there is no conversation {conversation} with the person {person}"))
@@ -178,50 +176,34 @@ pub async fn direct_conversation(
     channel: &str,
     user: &str,
 ) -> Result<Option<(ConversationId, PersonId)>> {
-    store
-        .first(
-            "SELECT c.id, c.person_id FROM accounts a \
-             JOIN conversations c ON c.channel = a.channel AND c.person_id = a.person_id AND c.shared = 0 \
-             WHERE a.channel = $1 AND a.user_id = $2 \
-             ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC LIMIT 1",
-            &[channel.into(), user.into()],
-        )
-        .await
+    let sql = "SELECT c.id, c.person_id FROM accounts a \
+        JOIN conversations c ON c.channel = a.channel AND c.person_id = a.person_id AND c.shared = 0 \
+        WHERE a.channel = $1 AND a.user_id = $2 \
+        ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC LIMIT 1";
+    store.first(sql, &[channel.into(), user.into()]).await
 }
 
 /// The direct conversation that a person used last, on any of their channels.
 pub async fn last_direct_conversation(store: &Store, person: &PersonId) -> Result<Option<ConversationId>> {
-    let row: Option<(ConversationId,)> = store
-        .first(
-            "SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0 \
-             ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC, c.id LIMIT 1",
-            &[person.into()],
-        )
-        .await?;
+    let sql = "SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0 \
+        ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC, c.id LIMIT 1";
+    let row: Option<(ConversationId,)> = store.first(sql, &[person.into()]).await?;
     Ok(row.map(|(id,)| id))
 }
 
 /// A conversation by id, which must exist.
 pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation> {
-    let found = store
-        .first(
-            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
-             FROM conversations WHERE id = $1",
-            &[id.into()],
-        )
-        .await?;
+    let sql = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
+        FROM conversations WHERE id = $1";
+    let found = store.first(sql, &[id.into()]).await?;
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no conversation {id}")))
 }
 
 /// The conversations that a name may refer to: our id, the place, or `CHANNEL:PLACE`.
 pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>> {
-    store
-        .all(
-            "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
-             FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
-            &[name.into()],
-        )
-        .await
+    let sql = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, window_from \
+        FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id";
+    store.all(sql, &[name.into()]).await
 }
 
 /// The conversation in a chat, created if necessary. It becomes shared for good once the platform says that others

@@ -4,13 +4,9 @@ use crate::{Result, Store};
 
 /// The chats of a channel that we have conversations in, the most recent first.
 pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>> {
-    let rows: Vec<(String,)> = store
-        .all(
-            "SELECT c.place FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id \
-             WHERE c.channel = $1 GROUP BY c.id, c.place ORDER BY coalesce(max(t.seq), 0) DESC LIMIT $2 + 0",
-            &[channel.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT c.place FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id \
+        WHERE c.channel = $1 GROUP BY c.id, c.place ORDER BY coalesce(max(t.seq), 0) DESC LIMIT $2 + 0";
+    let rows: Vec<(String,)> = store.all(sql, &[channel.into(), limit.into()]).await?;
     Ok(rows.into_iter().map(|(chat,)| chat).collect())
 }
 
@@ -24,14 +20,11 @@ pub async fn said_in(
     since: i64,
     limit: i64,
 ) -> Result<Vec<SpokenTurn>> {
-    let mut rows: Vec<SpokenTurn> = store
-        .all(
-            "SELECT t.id, p.name, t.text, t.answer, t.started_at FROM turns t \
-             JOIN conversations c ON c.id = t.conversation_id JOIN people p ON p.id = t.person_id \
-             WHERE c.channel = $1 AND c.place = $2 AND t.started_at >= $3 ORDER BY t.seq DESC LIMIT $4 + 0",
-            &[channel.into(), chat.into(), since.into(), limit.into()],
-        )
-        .await?;
+    let sql = "SELECT t.id, p.name, t.text, t.answer, t.started_at FROM turns t \
+        JOIN conversations c ON c.id = t.conversation_id JOIN people p ON p.id = t.person_id \
+        WHERE c.channel = $1 AND c.place = $2 AND t.started_at >= $3 ORDER BY t.seq DESC LIMIT $4 + 0";
+    let mut rows: Vec<SpokenTurn> =
+        store.all(sql, &[channel.into(), chat.into(), since.into(), limit.into()]).await?;
     rows.reverse();
     Ok(rows)
 }

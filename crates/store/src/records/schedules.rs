@@ -55,16 +55,12 @@ pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleR
 
 /// The active schedules of a channel, or of one chat there, that are due or have a run without a known outcome.
 pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<ScheduleRow>> {
-    store
-        .all(
-            select!(
-                "JOIN conversations c ON c.id = s.conversation_id WHERE s.state = 'active' AND c.channel = $1 \
-                 AND ($2 = '' OR c.place = $2) AND (s.next_at <= $3 OR s.running IS NOT NULL) \
-                 ORDER BY s.next_at LIMIT 100"
-            ),
-            &[channel.into(), chat.into(), now.into()],
-        )
-        .await
+    let sql = select!(
+        "JOIN conversations c ON c.id = s.conversation_id WHERE s.state = 'active' AND c.channel = $1 \
+         AND ($2 = '' OR c.place = $2) AND (s.next_at <= $3 OR s.running IS NOT NULL) \
+         ORDER BY s.next_at LIMIT 100"
+    );
+    store.all(sql, &[channel.into(), chat.into(), now.into()]).await
 }
 
 /// Changes a schedule's state and times, unless another process has changed it.
@@ -96,12 +92,8 @@ pub fn delete(batch: &mut Batch, id: &ScheduleId) {
 
 /// The status of the turn that took an inbox row, if one did.
 pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>> {
-    let row: Option<(String,)> = store
-        .first(
-            "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1",
-            &[key.into()],
-        )
-        .await?;
+    let sql = "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1";
+    let row: Option<(String,)> = store.first(sql, &[key.into()]).await?;
     Ok(row.map(|(status,)| status))
 }
 
@@ -116,14 +108,10 @@ pub struct LastRun {
 
 /// The last runs of a person's schedules.
 pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>> {
-    store
-        .all(
-            "SELECT s.id AS schedule_id, t.started_at, t.status, t.answer FROM schedules s JOIN inbox i ON i.id = \
-             (SELECT max(l.id) FROM inbox l WHERE l.conversation_id = s.conversation_id AND l.turn_id IS NOT NULL \
-             AND l.event LIKE ' schedule:' || s.id || ':%') JOIN turns t ON t.id = i.turn_id WHERE s.person_id = $1",
-            &[person.into()],
-        )
-        .await
+    let sql = "SELECT s.id AS schedule_id, t.started_at, t.status, t.answer FROM schedules s JOIN inbox i ON i.id = \
+        (SELECT max(l.id) FROM inbox l WHERE l.conversation_id = s.conversation_id AND l.turn_id IS NOT NULL \
+        AND l.event LIKE ' schedule:' || s.id || ':%') JOIN turns t ON t.id = i.turn_id WHERE s.person_id = $1";
+    store.all(sql, &[person.into()]).await
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -143,17 +131,13 @@ pub struct Reminder {
 
 /// The reminders that are due on a channel, or in one chat there.
 pub async fn reminders(store: &Store, channel: &str, chat: &str, now: i64) -> Result<Vec<Reminder>> {
-    store
-        .all(
-            "SELECT t.id, t.title, t.due, t.remind_at, t.person_id, p.timezone, c.id AS conversation_id FROM tasks t \
-             JOIN people p ON p.id = t.person_id \
-             JOIN conversations c ON c.id = (SELECT l.id FROM inbox i JOIN conversations l ON l.id = i.conversation_id \
-             WHERE i.person_id = t.person_id AND i.event NOT LIKE ' %' ORDER BY l.shared, i.id DESC LIMIT 1) \
-             WHERE t.remind_at IS NOT NULL AND t.remind_at <= $1 AND t.state = 'open' AND c.channel = $2 \
-             AND ($3 = '' OR c.place = $3) ORDER BY t.remind_at LIMIT 100",
-            &[now.into(), channel.into(), chat.into()],
-        )
-        .await
+    let sql = "SELECT t.id, t.title, t.due, t.remind_at, t.person_id, p.timezone, c.id AS conversation_id FROM tasks t \
+        JOIN people p ON p.id = t.person_id \
+        JOIN conversations c ON c.id = (SELECT l.id FROM inbox i JOIN conversations l ON l.id = i.conversation_id \
+        WHERE i.person_id = t.person_id AND i.event NOT LIKE ' %' ORDER BY l.shared, i.id DESC LIMIT 1) \
+        WHERE t.remind_at IS NOT NULL AND t.remind_at <= $1 AND t.state = 'open' AND c.channel = $2 \
+        AND ($3 = '' OR c.place = $3) ORDER BY t.remind_at LIMIT 100";
+    store.all(sql, &[now.into(), channel.into(), chat.into()]).await
 }
 
 pub fn reminded(batch: &mut Batch, task: &TaskId, remind_at: i64) {

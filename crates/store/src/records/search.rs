@@ -124,36 +124,28 @@ impl<'r> FromRow<'r, AnyRow> for Document {
 
 /// Memories whose words aren't stored yet, oldest first.
 pub async fn unindexed_memories(store: &Store, limit: i64) -> Result<Vec<Document>> {
-    store
-        .all(
-            "SELECT m.seq, m.person_id, m.conversation_id, m.created_at AS at, p.timezone, m.text, m.scope, \
-             m.tags AS more FROM memories m LEFT JOIN people p ON p.id = m.person_id \
-             WHERE m.indexed = 0 ORDER BY m.seq LIMIT $1 + 0",
-            &[limit.into()],
-        )
-        .await
+    let sql = "SELECT m.seq, m.person_id, m.conversation_id, m.created_at AS at, p.timezone, m.text, m.scope, \
+        m.tags AS more FROM memories m LEFT JOIN people p ON p.id = m.person_id \
+        WHERE m.indexed = 0 ORDER BY m.seq LIMIT $1 + 0";
+    store.all(sql, &[limit.into()]).await
 }
 
 /// Ended turns whose words aren't stored yet, oldest first. What was said among two belongs to whose conversation it is. The
 /// refusals of basic mode say nothing of the question, and their examples name people.
 pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>> {
-    store
-        .all(
-            "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
-             t.conversation_id, t.started_at AS at, p.timezone, t.text, CAST(NULL AS TEXT) AS scope, \
-             CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id AND \
-              k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') \
-              THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
-             CASE WHEN c.shared = 0 THEN '' ELSE coalesce(p.name, '') END AS speaker, \
-             coalesce((SELECT string_agg(a.name || ' ' || substr(coalesce(a.content, ''), 1, 1000), ' ') \
-              FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id), '') AS files, \
-             CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND \
-              e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
-             FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
-             WHERE t.indexed = 0 AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $1 + 0",
-            &[limit.into()],
-        )
-        .await
+    let sql = "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
+        t.conversation_id, t.started_at AS at, p.timezone, t.text, CAST(NULL AS TEXT) AS scope, \
+        CASE WHEN EXISTS (SELECT 1 FROM executions e JOIN calls k ON k.execution_id = e.id WHERE e.turn_id = t.id AND \
+         k.model = 'builtin') AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND e.kind = 'skill') \
+         THEN '' ELSE coalesce(t.answer, '') END AS more, c.shared, \
+        CASE WHEN c.shared = 0 THEN '' ELSE coalesce(p.name, '') END AS speaker, \
+        coalesce((SELECT string_agg(a.name || ' ' || substr(coalesce(a.content, ''), 1, 1000), ' ') \
+         FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id), '') AS files, \
+        CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id AND \
+         e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
+        FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
+        WHERE t.indexed = 0 AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $1 + 0";
+    store.all(sql, &[limit.into()]).await
 }
 
 /// Stores a text's words in these spaces. Stale if the text is gone or its words are stored already.

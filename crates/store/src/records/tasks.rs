@@ -132,13 +132,9 @@ pub async fn of_person(
     state: Option<TaskState>,
     limit: i64,
 ) -> Result<Vec<TaskRow>> {
-    store
-        .all(
-            select!(
-                "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
-                 ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3 + 0"
-            ),
-            &[person.into(), state.map_or("all", TaskState::as_str).into(), limit.into()],
-        )
-        .await
+    let sql = select!(
+        "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
+         ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3 + 0"
+    );
+    store.all(sql, &[person.into(), state.map_or("all", TaskState::as_str).into(), limit.into()]).await
 }

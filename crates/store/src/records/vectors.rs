@@ -64,15 +64,11 @@ pub struct Pending {
 
 /// Texts without a vector of this model, newest first.
 pub async fn pending(store: &Store, model: &str, limit: i64) -> Result<Vec<Pending>> {
-    store
-        .all(
-            "SELECT v.document, coalesce(m.person_id, t.person_id, '') AS person_id, coalesce(m.text, t.text, '') AS text \
-             FROM (SELECT document FROM search_vectors WHERE model < $1 OR model > $1 ORDER BY document DESC LIMIT $2 + 0) AS v \
-             LEFT JOIN memories m ON v.document % 2 = 1 AND m.seq = (v.document - 1) / 2 \
-             LEFT JOIN turns t ON v.document % 2 = 0 AND t.seq = v.document / 2 ORDER BY v.document DESC",
-            &[model.into(), limit.into()],
-        )
-        .await
+    let sql = "SELECT v.document, coalesce(m.person_id, t.person_id, '') AS person_id, coalesce(m.text, t.text, '') AS text \
+        FROM (SELECT document FROM search_vectors WHERE model < $1 OR model > $1 ORDER BY document DESC LIMIT $2 + 0) AS v \
+        LEFT JOIN memories m ON v.document % 2 = 1 AND m.seq = (v.document - 1) / 2 \
+        LEFT JOIN turns t ON v.document % 2 = 0 AND t.seq = v.document / 2 ORDER BY v.document DESC";
+    store.all(sql, &[model.into(), limit.into()]).await
 }
 
 /// How many texts have a vector of this model, and how many have none yet.
@@ -117,15 +113,12 @@ pub async fn of_space(
     newest: i64,
 ) -> Result<Vec<(DocumentId, Vec<u8>)>> {
     // As one text: a row each would take longer than the search.
-    let all: Option<(Option<String>,)> = store
-        .first(
-            "SELECT string_agg(f.document || ' ' || f.vector, ',') FROM \
-             (SELECT v.document, v.vector FROM search_words w JOIN search_vectors v ON v.document = w.document \
-              WHERE w.space = $1 AND w.word = '#' AND v.model = $2 AND v.made > $3 AND v.vector <> '' \
-              ORDER BY w.document DESC LIMIT $4 + 0) AS f",
-            &[space.into(), model.into(), after.into(), newest.into()],
-        )
-        .await?;
+    let sql = "SELECT string_agg(f.document || ' ' || f.vector, ',') FROM \
+        (SELECT v.document, v.vector FROM search_words w JOIN search_vectors v ON v.document = w.document \
+         WHERE w.space = $1 AND w.word = '#' AND v.model = $2 AND v.made > $3 AND v.vector <> '' \
+         ORDER BY w.document DESC LIMIT $4 + 0) AS f";
+    let all: Option<(Option<String>,)> =
+        store.first(sql, &[space.into(), model.into(), after.into(), newest.into()]).await?;
     let all = all.and_then(|(all,)| all).unwrap_or_default();
     let read = |row: &str| {
         let (document, vector) = row.split_once(' ')?;

@@ -393,16 +393,12 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Option<TurnItems>> 
 pub async fn nano_usd_since(store: &Store, id: &WatchId, since: i64) -> Result<i64> {
     // The turns are found by the names of their inbox rows.
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-    store
-        .count(
-            "SELECT CAST(coalesce(sum(c.cost_usd), 0) * 1000000000 AS BIGINT) FROM (\
-             SELECT k.cost_usd FROM inbox i JOIN executions e ON e.turn_id = i.turn_id \
-             JOIN calls k ON k.execution_id = e.id WHERE k.started_at >= $2 AND i.event IN \
-             (SELECT told_by FROM watch_items WHERE watch_id = $1 AND told_by IS NOT NULL AND found_at >= $3) \
-             UNION ALL SELECT cost_usd FROM background_calls WHERE purpose = $4 AND started_at >= $2) c",
-            &[id.into(), since.into(), (since - DAY_MS).into(), judging(id).into()],
-        )
-        .await
+    let sql = "SELECT CAST(coalesce(sum(c.cost_usd), 0) * 1000000000 AS BIGINT) FROM (\
+        SELECT k.cost_usd FROM inbox i JOIN executions e ON e.turn_id = i.turn_id \
+        JOIN calls k ON k.execution_id = e.id WHERE k.started_at >= $2 AND i.event IN \
+        (SELECT told_by FROM watch_items WHERE watch_id = $1 AND told_by IS NOT NULL AND found_at >= $3) \
+        UNION ALL SELECT cost_usd FROM background_calls WHERE purpose = $4 AND started_at >= $2) c";
+    store.count(sql, &[id.into(), since.into(), (since - DAY_MS).into(), judging(id).into()]).await
 }
 
 /// The purpose of the model calls that judge for a watch.

@@ -91,13 +91,9 @@ pub(crate) fn shortened(browser: &str) -> String {
 /// The session with this secret, if it is still valid.
 pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>> {
     let now = store.now();
-    let found: Option<SessionRow> = store
-        .first(
-            "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
-             WHERE digest = $1 AND expires_at > $2",
-            &[digest(secret).into(), now.into()],
-        )
-        .await?;
+    let sql = "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
+        WHERE digest = $1 AND expires_at > $2";
+    let found: Option<SessionRow> = store.first(sql, &[digest(secret).into(), now.into()]).await?;
     if let Some(session) = found.as_ref().filter(|session| session.seen_at + SEEN_MS < now) {
         let mut batch = Batch::new();
         batch.run("UPDATE web_sessions SET seen_at = $1 WHERE id = $2", [now.into(), (&session.id).into()]);
@@ -108,13 +104,9 @@ pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>> 
 
 /// The valid sessions, of one person or of all, the newest first.
 pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<SessionRow>> {
-    store
-        .all(
-            "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
-             WHERE expires_at > $1 AND ($2 = '' OR person_id = $2) ORDER BY created_at DESC, id",
-            &[store.now().into(), person.map_or("", |person| person.as_str()).into()],
-        )
-        .await
+    let sql = "SELECT id, person_id, browser, created_at, seen_at, by_passkey FROM web_sessions \
+        WHERE expires_at > $1 AND ($2 = '' OR person_id = $2) ORDER BY created_at DESC, id";
+    store.all(sql, &[store.now().into(), person.map_or("", |person| person.as_str()).into()]).await
 }
 
 /// Ends a session, of one person or of anybody. False when there is none.

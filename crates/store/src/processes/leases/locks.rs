@@ -54,15 +54,11 @@ pub(super) fn key(id: &InstanceId) -> i64 {
 /// The numbers of all advisory locks that are held on a server, and its time in milliseconds.
 pub(super) async fn held_locks(store: &Store) -> Result<(HashSet<i64>, i64)> {
     // A row without a lock brings the time where there is none.
-    let rows: Vec<(i64, i64)> = store
-        .all(
-            "SELECT (classid::bigint << 32) | objid::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
-             FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
-             AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-             UNION ALL SELECT 0, (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
-            &[],
-        )
-        .await?;
+    let sql = "SELECT (classid::bigint << 32) | objid::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+        FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+        UNION ALL SELECT 0, (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let rows: Vec<(i64, i64)> = store.all(sql, &[]).await?;
     let now = rows.last().map_or(0, |(_, now)| *now);
     Ok((rows.into_iter().map(|(lock, _)| lock).collect(), now))
 }
