@@ -230,22 +230,7 @@ impl WebBackend {
         attachments: Vec<Attachment>,
     ) -> Result<(), Unavailable> {
         let event = EventId(format!("{}-{once}", viewer.person));
-        let message = |address, sender, sender_name| {
-            Inbound::Message(IncomingMessage {
-                event,
-                address,
-                sender,
-                sender_name,
-                direct: true,
-                is_addressed: true,
-                text: text.to_owned(),
-                mentions: Vec::new(),
-                forwarded_from: None,
-                reply_to: None,
-                attachments,
-            })
-        };
-        self.take(viewer, message).await.map(drop)
+        self.take(viewer, message(event, text.to_owned(), attachments)).await.map(drop)
     }
 
     /// Takes a press; the same `once` again is the same press. Returns what to tell the viewer, if it wasn't accepted.
@@ -268,6 +253,27 @@ impl WebBackend {
 
     fn receiver(&self, channel: &str) -> Option<&ChannelReceiver> {
         self.receivers.iter().find(|receiver| receiver.channel == channel).map(AsRef::as_ref)
+    }
+}
+
+/// What somebody says, as an adapter hands it over.
+fn message(
+    event: EventId,
+    text: String,
+    attachments: Vec<Attachment>,
+) -> impl FnOnce(Address, SenderId, String) -> Inbound {
+    move |address, sender, sender_name| {
+        Inbound::Message(IncomingMessage {
+            event,
+            address,
+            sender,
+            sender_name,
+            direct: true,
+            is_addressed: true,
+            text,
+            attachments,
+            ..IncomingMessage::default()
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A place on a channel where people and the assistant talk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Address {
     /// The configured channel (`console`, `telegram`, a second account's name).
     pub channel: String,
@@ -12,7 +12,7 @@ pub struct Address {
 }
 
 /// The platform's id of a message or a press: the key that journals it only once.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EventId(pub String);
 
 impl EventId {
@@ -33,5 +33,5 @@ impl EventId {
 const PRIVATE: &str = "command:";
 
 /// The platform's id of a person.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SenderId(pub String);

@@ -33,7 +33,7 @@ impl Inbound {
 }
 
 /// A written message or slash command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IncomingMessage {
     /// The platform's id of the message.
     pub event: EventId,

@@ -92,10 +92,9 @@ impl Entry {
                     direct,
                     is_addressed: true,
                     text,
-                    mentions: Vec::new(),
-                    forwarded_from: None,
                     reply_to,
                     attachments,
+                    ..IncomingMessage::default()
                 })
             }
             Content::Press(button) => {

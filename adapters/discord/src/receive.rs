@@ -300,7 +300,6 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
             let name = format!("/{}", data.name?);
             let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
             let event = EventId(id.to_string());
-            let (mentions, forwarded_from, reply_to, attachments) = (Vec::new(), None, None, Vec::new());
             let message = IncomingMessage {
                 event,
                 address,
@@ -309,10 +308,7 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
                 direct,
                 is_addressed: true,
                 text,
-                mentions,
-                forwarded_from,
-                reply_to,
-                attachments,
+                ..IncomingMessage::default()
             };
             Some(InteractionEvent::Command(message, token))
         }

@@ -16,7 +16,7 @@ use crate::{MailError, Result};
 const ATOM: &str = "#$&'*+-?^_`{}~";
 
 /// A person with an email address.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Address {
     pub name: Option<String>,
     /// The address: `local@domain`.

@@ -30,7 +30,7 @@ pub struct Attachment {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
     pub from: Address,
     pub to: Vec<Address>,

@@ -269,9 +269,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
         is_addressed: true,
         text,
         mentions,
-        forwarded_from: None,
-        reply_to: None,
-        attachments: Vec::new(),
+        ..IncomingMessage::default()
     })
 }
 

@@ -230,10 +230,8 @@ impl Stage {
             direct: true,
             is_addressed: true,
             text: text.to_owned(),
-            mentions: Vec::new(),
-            forwarded_from: None,
-            reply_to: None,
             attachments: file.map(attachment).into_iter().collect(),
+            ..IncomingMessage::default()
         };
         self.service.accept(Inbound::Message(message), async || {}).await?;
         let mut count = self.desk.count.subscribe();
@@ -283,16 +281,12 @@ fn draft(mail: &Mail, to: mail::Address, number: usize, usual: DateTime<Utc>) ->
     mail::Draft {
         from: mail.from.clone(),
         to: vec![to],
-        cc: Vec::new(),
-        bcc: Vec::new(),
         subject: mail.subject.clone(),
         body: mail.text.clone(),
         attachments: mail.file.iter().map(file).collect(),
-        invitation: None,
-        in_reply_to: None,
-        references: Vec::new(),
         message_id: format!("mail-{number}@{OWN_DOMAIN}"),
         date: mail.at.unwrap_or(usual).fixed_offset(),
+        ..mail::Draft::default()
     }
 }
 

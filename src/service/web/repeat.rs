@@ -1,7 +1,7 @@
 //! Saying the same once more. However often it is asked for, the message arrives once: its name in the inbox is made from the
 //! turn that it repeats.
 
-use adjutant_chat::{Address, ChannelIntake, EventId, Inbound, IncomingMessage, SenderId};
+use adjutant_chat::{Address, ChannelIntake, EventId, SenderId};
 use adjutant_store::inbox::{PAGE, is_begun_by};
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{StoreError, people, timeline};
@@ -10,8 +10,8 @@ use adjutant_web::views::Viewer;
 use adjutant_web::{Result, Unavailable};
 use adjutant_workflows::command::UNDO;
 
-use super::WebBackend;
 use super::view::ViewerContext;
+use super::{WebBackend, message};
 
 /// The name of the message that repeats a turn.
 fn event_of(turn: &TurnId) -> String {
@@ -38,21 +38,7 @@ impl WebBackend {
             return Ok(false);
         }
         let origin = self.origin(viewer, &row).await?;
-        let message = |address, sender, sender_name| {
-            Inbound::Message(IncomingMessage {
-                event: EventId(event_of(turn)),
-                address,
-                sender,
-                sender_name,
-                direct: true,
-                is_addressed: true,
-                text: row.text.clone(),
-                mentions: Vec::new(),
-                forwarded_from: None,
-                reply_to: None,
-                attachments: Vec::new(),
-            })
-        };
+        let message = message(EventId(event_of(turn)), row.text.clone(), Vec::new());
         match origin {
             Some((address, sender)) => {
                 let receiver = self.receiver(&address.channel).ok_or(Unavailable)?;

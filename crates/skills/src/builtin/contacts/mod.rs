@@ -276,14 +276,7 @@ async fn get(call: &CallContext<'_>) -> Result<Output> {
 }
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let blank = Contact {
-        id: format!("{}@adjutant", call.execution),
-        name: String::new(),
-        emails: Vec::new(),
-        phones: Vec::new(),
-        organization: String::new(),
-        notes: String::new(),
-    };
+    let blank = Contact { id: format!("{}@adjutant", call.execution), ..Contact::default() };
     let contact = changed(&blank, call)?;
     let card = Card::new(&contact, call.now())?;
     let account = call.account_for(AccountService::Contacts)?;

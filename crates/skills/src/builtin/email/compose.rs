@@ -41,16 +41,8 @@ pub(in crate::builtin) fn blank(call: &CallContext<'_>, number: usize) -> Draft 
     Draft {
         message_id: message_id(call.execution, number, &from),
         from,
-        to: Vec::new(),
-        cc: Vec::new(),
-        bcc: Vec::new(),
-        subject: String::new(),
-        body: String::new(),
-        attachments: Vec::new(),
-        invitation: None,
-        in_reply_to: None,
-        references: Vec::new(),
         date: call.now().with_timezone(&call.zone()).fixed_offset(),
+        ..Draft::default()
     }
 }
 
