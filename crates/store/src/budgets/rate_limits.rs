@@ -60,10 +60,9 @@ pub async fn take_slot(store: &Store, model: &str, limit: u32, window: Duration)
 /// Makes the slots of a model that is asked for the first time, or that may be asked more often than before.
 async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<()> {
     let mut batch = Batch::new();
-    batch.run(
-        "INSERT INTO model_slots (model, slot) SELECT $1, generate_series(0, $2 - 1) ON CONFLICT DO NOTHING",
-        [model.into(), limit.into()],
-    );
+    let sql =
+        "INSERT INTO model_slots (model, slot) SELECT $1, generate_series(0, $2 - 1) ON CONFLICT DO NOTHING";
+    batch.run(sql, [model.into(), limit.into()]);
     store.write(batch).await.map(drop)
 }
 

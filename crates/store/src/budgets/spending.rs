@@ -132,16 +132,14 @@ pub fn reserve(batch: &mut Batch, row: &ReservationRow, of_all: Amount, of_perso
 
 /// Adds a call's use on the day it began, in place of its reservation, if it has one.
 pub fn settle(batch: &mut Batch, (execution, person, day): (&str, &str, &str), used: Amount) {
-    batch.run(
-        "INSERT INTO spending (day, who, tokens, nano_usd) VALUES ($1, $2, $4, $5), ($1, $3, $4, $5) \
-         ON CONFLICT (day, who) DO UPDATE SET tokens = spending.tokens + excluded.tokens, \
-         nano_usd = spending.nano_usd + excluded.nano_usd, \
-         reserved_tokens = spending.reserved_tokens \
-          - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $6), 0), \
-         reserved_nano_usd = spending.reserved_nano_usd \
-          - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $6), 0)",
-        values! { day, EVERYONE, person, used.tokens, used.nano_usd, execution },
-    );
+    let sql = "INSERT INTO spending (day, who, tokens, nano_usd) VALUES ($1, $2, $4, $5), ($1, $3, $4, $5) \
+        ON CONFLICT (day, who) DO UPDATE SET tokens = spending.tokens + excluded.tokens, \
+        nano_usd = spending.nano_usd + excluded.nano_usd, \
+        reserved_tokens = spending.reserved_tokens \
+         - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $6), 0), \
+        reserved_nano_usd = spending.reserved_nano_usd \
+         - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $6), 0)";
+    batch.run(sql, values! { day, EVERYONE, person, used.tokens, used.nano_usd, execution });
     batch.run("DELETE FROM reservations WHERE execution_id = $1", [execution.into()]);
 }
 

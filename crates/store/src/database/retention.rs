@@ -233,13 +233,11 @@ async fn clear_old_history(store: &Store, before: i64) -> Result<()> {
     for chunk in conversations.chunks(STEP) {
         let mut batch = Batch::new();
         for (conversation,) in chunk {
-            batch.run(
-                "UPDATE conversations SET summary = '', summary_taint = '', history_from = \
-                 (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1 \
-                 AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $1 AND ended_at IS NULL) \
-                 AND (SELECT ended_at FROM turns WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1) < $2",
-                [conversation.into(), before.into()],
-            );
+            let sql = "UPDATE conversations SET summary = '', summary_taint = '', history_from = \
+                (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1 \
+                AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $1 AND ended_at IS NULL) \
+                AND (SELECT ended_at FROM turns WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1) < $2";
+            batch.run(sql, [conversation.into(), before.into()]);
         }
         store.write(batch).await?;
         tokio::time::sleep(PAUSE).await;

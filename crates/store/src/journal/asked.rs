@@ -13,9 +13,6 @@ pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
 
 /// Saves what a call's server asked and what was answered, and that the call waits for a person.
 pub fn wait(batch: &mut Batch, id: &ExecutionId, asked: &str) {
-    batch.must(
-        Stale::ExecutionEnded,
-        "UPDATE executions SET status = 'waiting', asked = $1 WHERE id = $2 AND ended_at IS NULL",
-        [asked.into(), id.into()],
-    );
+    let sql = "UPDATE executions SET status = 'waiting', asked = $1 WHERE id = $2 AND ended_at IS NULL";
+    batch.must(Stale::ExecutionEnded, sql, [asked.into(), id.into()]);
 }

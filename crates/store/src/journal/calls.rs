@@ -69,27 +69,21 @@ pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
 
 /// Adds the result of a tool call.
 pub fn set_tool_result(batch: &mut Batch, row: &ToolCallRow) {
-    batch.run(
-        "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4 AND result IS NULL",
-        [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()],
-    );
+    let sql = "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4 AND result IS NULL";
+    batch.run(sql, [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()]);
 }
 
 /// Replaces the result of a tool call by one that goes on where it ended: with what the person has written meanwhile, which
 /// may be stored for the second time and more.
 pub fn extend_tool_result(batch: &mut Batch, row: &ToolCallRow) {
-    batch.run(
-        "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4",
-        [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()],
-    );
+    let sql = "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4";
+    batch.run(sql, [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()]);
 }
 
 /// Adds a stable prefix, unless it is stored already.
 pub fn insert_prefix(batch: &mut Batch, hash: &str, system: &str, tools: &str) {
-    batch.run(
-        "INSERT INTO prefixes (hash, system, tools) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-        [hash.into(), system.into(), tools.into()],
-    );
+    let sql = "INSERT INTO prefixes (hash, system, tools) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    batch.run(sql, [hash.into(), system.into(), tools.into()]);
 }
 
 /// The stable prefix with a hash: the system text, and the tools as JSON.

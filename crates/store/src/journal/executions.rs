@@ -47,11 +47,8 @@ pub fn set_undo(batch: &mut Batch, id: &ExecutionId, undo: &str) {
 
 /// Records that a call was taken back; the whole batch fails if it was before.
 pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
-    batch.must(
-        Stale::ExecutionUndone,
-        "UPDATE executions SET undone_by = $1 WHERE id = $2 AND undone_by IS NULL",
-        [by.into(), id.into()],
-    );
+    let sql = "UPDATE executions SET undone_by = $1 WHERE id = $2 AND undone_by IS NULL";
+    batch.must(Stale::ExecutionUndone, sql, [by.into(), id.into()]);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -220,11 +217,8 @@ pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
 
 /// Saves the progress of a call.
 pub fn set_phase(batch: &mut Batch, id: &ExecutionId, phase: Option<&str>) {
-    batch.must(
-        Stale::ExecutionEnded,
-        "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL",
-        [phase.into(), id.into()],
-    );
+    let sql = "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL";
+    batch.must(Stale::ExecutionEnded, sql, [phase.into(), id.into()]);
 }
 
 /// Adds a new row. A row that has ended already includes its outcome.
@@ -270,12 +264,9 @@ pub fn set_taint(batch: &mut Batch, id: &ExecutionId, taint: &Taint) {
 }
 
 pub fn start(batch: &mut Batch, id: &ExecutionId, now: i64) {
-    batch.must(
-        Stale::ExecutionEnded,
-        "UPDATE executions SET status = 'running', started_at = coalesce(started_at, $1) \
-         WHERE id = $2 AND ended_at IS NULL",
-        [now.into(), id.into()],
-    );
+    let sql = "UPDATE executions SET status = 'running', started_at = coalesce(started_at, $1) \
+        WHERE id = $2 AND ended_at IS NULL";
+    batch.must(Stale::ExecutionEnded, sql, [now.into(), id.into()]);
 }
 
 /// Marks an execution as waiting for a person.
@@ -305,12 +296,10 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
 
 /// Ends all open executions of a turn, when the turn itself ends.
 pub fn close_all(batch: &mut Batch, turn: &TurnId, orchestrator: ExecutionStatus, now: i64) {
-    batch.run(
-        "UPDATE executions SET ended_at = $1, \
-         status = CASE kind WHEN 'orchestrator' THEN $2 ELSE 'cancelled' END \
-         WHERE turn_id = $3 AND ended_at IS NULL",
-        [now.into(), orchestrator.into(), turn.into()],
-    );
+    let sql = "UPDATE executions SET ended_at = $1, \
+        status = CASE kind WHEN 'orchestrator' THEN $2 ELSE 'cancelled' END \
+        WHERE turn_id = $3 AND ended_at IS NULL";
+    batch.run(sql, [now.into(), orchestrator.into(), turn.into()]);
 }
 
 /// All executions of a turn, in the order of their creation.

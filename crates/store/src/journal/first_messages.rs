@@ -82,19 +82,15 @@ pub fn summary_in(stored: &str) -> Option<String> {
 /// Records that this execution's first messages keep the text of its conversation's summary. Who names them checks that
 /// it is the same text.
 pub fn keep_summary(batch: &mut Batch, execution: &ExecutionId) {
-    batch.run(
-        "UPDATE conversations SET summary_turn = (SELECT t.seq FROM executions e JOIN turns t ON t.id = e.turn_id \
-         WHERE e.id = $1) WHERE id = (SELECT conversation_id FROM executions WHERE id = $1)",
-        [execution.into()],
-    );
+    let sql = "UPDATE conversations SET summary_turn = (SELECT t.seq FROM executions e JOIN turns t ON t.id = e.turn_id \
+        WHERE e.id = $1) WHERE id = (SELECT conversation_id FROM executions WHERE id = $1)";
+    batch.run(sql, [execution.into()]);
 }
 
 /// Replaces the first messages of an execution.
 pub fn set(batch: &mut Batch, execution: &ExecutionId, messages: String) {
-    batch.run(
-        "UPDATE calls SET first_messages = $1 WHERE execution_id = $2 AND n = 0 AND first_messages IS NOT NULL",
-        [messages.into(), execution.into()],
-    );
+    let sql = "UPDATE calls SET first_messages = $1 WHERE execution_id = $2 AND n = 0 AND first_messages IS NOT NULL";
+    batch.run(sql, [messages.into(), execution.into()]);
 }
 
 #[derive(FromRow)]

@@ -54,17 +54,13 @@ pub fn insert(batch: &mut Batch, row: &RunRow) {
 
 /// Lets a run go on with another version of its plan.
 pub fn change(batch: &mut Batch, id: &ExecutionId, text: &str, plan_version: i64) {
-    batch.run(
-        "UPDATE runs SET text = $1, plan_version = $2 WHERE id = $3 AND ended_at IS NULL",
-        [text.into(), plan_version.into(), id.into()],
-    );
+    let sql = "UPDATE runs SET text = $1, plan_version = $2 WHERE id = $3 AND ended_at IS NULL";
+    batch.run(sql, [text.into(), plan_version.into(), id.into()]);
 }
 
 pub fn end(batch: &mut Batch, id: &ExecutionId, status: RunStatus, report: &str, outputs: &str, now: i64) {
-    batch.run(
-        "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
-        [status.into(), report.into(), outputs.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL";
+    batch.run(sql, [status.into(), report.into(), outputs.into(), now.into(), id.into()]);
 }
 
 /// Saves the outputs of a run that starts to wait: if it is ended there, a rerun can start at a later step.
@@ -74,10 +70,8 @@ pub fn save_outputs(batch: &mut Batch, id: &ExecutionId, outputs: &str) {
 
 /// Cancels the open runs of a turn that ends.
 pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
-    batch.run(
-        "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
-        [now.into(), turn.into()],
-    );
+    let sql = "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL";
+    batch.run(sql, [now.into(), turn.into()]);
 }
 
 pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>> {
@@ -137,20 +131,16 @@ macro_rules! select_plan {
 }
 
 pub fn insert_plan(batch: &mut Batch, row: &PlanRow) {
-    batch.run(
-        "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-        values! { &row.id, row.version, &row.turn_id, &row.goal, &row.body, row.created_at },
-    );
+    let sql =
+        "INSERT INTO plans (id, version, turn_id, goal, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    batch.run(sql, values! { &row.id, row.version, &row.turn_id, &row.goal, &row.body, row.created_at });
 }
 
 /// Deletes a plan whose turn has ended, in all its versions. Its run stays.
 pub fn delete_plan(batch: &mut Batch, id: &ExecutionId) {
-    batch.must(
-        Stale::TurnMoved,
-        "DELETE FROM plans WHERE id = $1 \
-         AND EXISTS (SELECT 1 FROM turns t WHERE t.id = plans.turn_id AND t.ended_at IS NOT NULL)",
-        [id.into()],
-    );
+    let sql = "DELETE FROM plans WHERE id = $1 \
+        AND EXISTS (SELECT 1 FROM turns t WHERE t.id = plans.turn_id AND t.ended_at IS NOT NULL)";
+    batch.must(Stale::TurnMoved, sql, [id.into()]);
 }
 
 /// The newest version of a plan.

@@ -77,14 +77,11 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
 
 /// Requires that nothing in the lane, whose lease this batch has taken, goes before a message that arrives now.
 pub fn must_be_first(batch: &mut Batch, lane: &str, conversation: &ConversationId) {
-    batch.must_return(
-        Stale::LaneBusy,
-        "SELECT epoch FROM leases WHERE name = $1 \
-         AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation_id = $2 AND state = 'new' AND held = 0) \
-         AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $2 AND ended_at IS NULL \
-          AND status IN ('queued', 'running') AND background = 0)",
-        [lane.into(), conversation.into()],
-    );
+    let sql = "SELECT epoch FROM leases WHERE name = $1 \
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation_id = $2 AND state = 'new' AND held = 0) \
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $2 AND ended_at IS NULL \
+         AND status IN ('queued', 'running') AND background = 0)";
+    batch.must_return(Stale::LaneBusy, sql, [lane.into(), conversation.into()]);
 }
 
 pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
@@ -98,25 +95,19 @@ pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
 
 /// The batch is written only if the turn doesn't run: it waits for a person or for its time.
 pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
-    batch.must(
-        Stale::TurnMoved,
-        "UPDATE turns SET status = status WHERE id = $1 AND status IN ('queued', 'waiting')",
-        [turn.into()],
-    );
+    let sql = "UPDATE turns SET status = status WHERE id = $1 AND status IN ('queued', 'waiting')";
+    batch.must(Stale::TurnMoved, sql, [turn.into()]);
 }
 
 /// Ends a turn. The outbox rows of its answer belong in the same batch. A turn that was stopped or given up has read what
 /// its executions have read; one that is completed has said so before.
 pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
-    batch.must(
-        Stale::TurnEnded,
-        "UPDATE turns SET status = $1, answer = coalesce(answer || '\n\n', '') || $2, answers = '[]', ended_at = $3, \
-         progress = NULL, \
-         taint = CASE WHEN taint <> '' OR $1 = 'completed' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
-          WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
-         WHERE id = $4 AND ended_at IS NULL",
-        [status.into(), answer.into(), now.into(), turn.into()],
-    );
+    let sql = "UPDATE turns SET status = $1, answer = coalesce(answer || '\n\n', '') || $2, answers = '[]', ended_at = $3, \
+        progress = NULL, \
+        taint = CASE WHEN taint <> '' OR $1 = 'completed' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
+         WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
+        WHERE id = $4 AND ended_at IS NULL";
+    batch.must(Stale::TurnEnded, sql, [status.into(), answer.into(), now.into(), turn.into()]);
     inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
@@ -132,12 +123,10 @@ pub async fn set_disliked(store: &Store, turn: &TurnId, person: &PersonId, is_di
 /// turn's answer begins with it, cut so that a history that cuts the answer has some of its end, too.
 pub fn set_shown(batch: &mut Batch, turn: &TurnId, round: i64, text: &str) {
     let text = &text[..text.floor_char_boundary(2000)];
-    batch.run(
-        "UPDATE turns SET shown_round = CASE WHEN $1 > shown_round THEN $1 ELSE shown_round END, \
-         answer = CASE WHEN octet_length(answer) >= 2000 THEN answer \
-         ELSE coalesce(answer || '\n\n', '') || $2 END WHERE id = $3",
-        [round.into(), text.into(), turn.into()],
-    );
+    let sql = "UPDATE turns SET shown_round = CASE WHEN $1 > shown_round THEN $1 ELSE shown_round END, \
+        answer = CASE WHEN octet_length(answer) >= 2000 THEN answer \
+        ELSE coalesce(answer || '\n\n', '') || $2 END WHERE id = $3";
+    batch.run(sql, [round.into(), text.into(), turn.into()]);
 }
 
 /// Saves the outside sources of everything that the turn read.
@@ -182,11 +171,8 @@ pub async fn next(
 
 /// Requires that a turn still has the status with which it was read.
 pub fn expect_status(batch: &mut Batch, turn: &TurnRow) {
-    batch.must(
-        Stale::TurnMoved,
-        "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
-        [(&turn.id).into(), turn.status.into()],
-    );
+    let sql = "UPDATE turns SET status = status WHERE id = $1 AND status = $2";
+    batch.must(Stale::TurnMoved, sql, [(&turn.id).into(), turn.status.into()]);
 }
 
 /// Saves the messages, by the platform's ids, that the turn's next reply is for.
@@ -198,10 +184,8 @@ pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
 /// Adds what the person wrote while the turn runs to what it answers.
 pub fn extend(batch: &mut Batch, turn: &TurnId, text: &str, answers: &[String]) {
     let answers = serde_json::to_string(answers).unwrap_or_default();
-    batch.run(
-        "UPDATE turns SET text = text || $1, answers = $2 WHERE id = $3",
-        [format!("\n{text}").into(), answers.into(), turn.into()],
-    );
+    let sql = "UPDATE turns SET text = text || $1, answers = $2 WHERE id = $3";
+    batch.run(sql, [format!("\n{text}").into(), answers.into(), turn.into()]);
 }
 
 /// Marks a turn as waiting for a person.
@@ -211,15 +195,13 @@ pub fn sleep(batch: &mut Batch, turn: &TurnId) {
 
 /// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.
 pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
-    batch.run(
-        "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
-           AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
-          WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
-           AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))",
-        [(&turn.id).into(), turn.budget_from.into()],
-    );
+    let sql = "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+        OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
+          AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
+         WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+         AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
+          AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))";
+    batch.run(sql, [(&turn.id).into(), turn.budget_from.into()]);
 }
 
 pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>> {
@@ -387,10 +369,8 @@ pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>> {
 
 /// Saves what the person asked for: the first reading counts, until the person has written more.
 pub fn set_wishes(batch: &mut Batch, turn: &TurnId, wishes: &str, is_more: bool) {
-    batch.run(
-        "UPDATE turns SET wishes = $1 WHERE id = $2 AND (wishes IS NULL OR $3 = 1)",
-        [wishes.into(), turn.into(), is_more.into()],
-    );
+    let sql = "UPDATE turns SET wishes = $1 WHERE id = $2 AND (wishes IS NULL OR $3 = 1)";
+    batch.run(sql, [wishes.into(), turn.into(), is_more.into()]);
 }
 
 /// Whether a turn's first messages hold nothing private: no history, tasks, events, schedules, memories or files, nothing

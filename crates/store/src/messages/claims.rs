@@ -64,10 +64,8 @@ pub fn is_claimed(returned: &[Value]) -> bool {
 /// after a crash would else take the part for a progress message that was left.
 pub(super) fn progress_became_part(batch: &mut Batch, row: &OutboxRow) {
     if let (Some(shown), Some(turn)) = (&row.edit_of, &row.turn_id) {
-        batch.run(
-            "UPDATE turns SET progress_receipt = NULL WHERE id = $1 AND progress_receipt = $2",
-            [turn.into(), shown.into()],
-        );
+        let sql = "UPDATE turns SET progress_receipt = NULL WHERE id = $1 AND progress_receipt = $2";
+        batch.run(sql, [turn.into(), shown.into()]);
     }
 }
 

@@ -14,11 +14,8 @@ pub async fn say_instead(
     instance: &InstanceId,
 ) -> Result<()> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::DeliveredElsewhere,
-        "UPDATE outbox SET state = 'sent', sent_at = $1, speech = NULL WHERE id = $2 AND part = $3 AND state = 'sending'",
-        [store.now().into(), (&row.id).into(), row.part.into()],
-    );
+    let sql = "UPDATE outbox SET state = 'sent', sent_at = $1, speech = NULL WHERE id = $2 AND part = $3 AND state = 'sending'";
+    batch.must(Stale::DeliveredElsewhere, sql, [store.now().into(), (&row.id).into(), row.part.into()]);
     let outbound = row.outbound();
     let text = outbound.file.map(|file| file.markdown()).unwrap_or_default();
     // Who alone sees the row sees its file.

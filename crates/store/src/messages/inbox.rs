@@ -297,11 +297,8 @@ pub async fn is_known(store: &Store, key: &str) -> Result<bool> {
 /// Replaces a message's text and what it mentions, unless a turn has taken it. Returns whether it did.
 pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
-        [text.into(), key.into(), mentions.into()],
-    );
+    let sql = "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0";
+    batch.must(Stale::MessageTaken, sql, [text.into(), key.into(), mentions.into()]);
     store.try_write(batch).await
 }
 
@@ -346,12 +343,9 @@ pub fn heard(batch: &mut Batch, id: i64, instance: &InstanceId, text: &str, answ
 /// Ends a voice note without a turn: as a message, or as an answer that doesn't count. The text is what may have been
 /// said.
 pub fn dismiss(batch: &mut Batch, id: i64, kind: InboxKind, text: &str) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET state = 'done', text = $1, kind = $2, voice = NULL \
-         WHERE id = $3 AND state = 'new' AND voice IS NOT NULL",
-        [text.into(), kind.into(), id.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'done', text = $1, kind = $2, voice = NULL \
+        WHERE id = $3 AND state = 'new' AND voice IS NOT NULL";
+    batch.must(Stale::MessageTaken, sql, [text.into(), kind.into(), id.into()]);
 }
 
 /// What a person may have said in their last message here after this time, if that was a voice note that was asked about
@@ -385,38 +379,26 @@ pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool> {
 
 /// Records that a turn took a row that arrives in the same batch.
 pub fn take_arriving(batch: &mut Batch, key: &str, turn: &TurnId) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE event = $2 AND state = 'new'",
-        [turn.into(), key.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE event = $2 AND state = 'new'";
+    batch.must(Stale::MessageTaken, sql, [turn.into(), key.into()]);
 }
 
 /// Records that a turn took a row.
 pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'",
-        [turn.into(), id.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'";
+    batch.must(Stale::MessageTaken, sql, [turn.into(), id.into()]);
 }
 
 /// Records that a running turn took a row, with the text that it has read.
 pub fn take_as_read(batch: &mut Batch, row: &InboxRow, turn: &TurnId) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new' AND text = $3",
-        [turn.into(), row.id.into(), (&row.text).into()],
-    );
+    let sql = "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new' AND text = $3";
+    batch.must(Stale::MessageTaken, sql, [turn.into(), row.id.into(), (&row.text).into()]);
 }
 
 /// Marks a row that needs no turn as done.
 pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'",
-        [turn.into(), id.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'";
+    batch.must(Stale::MessageTaken, sql, [turn.into(), id.into()]);
 }
 
 /// Whether a row needs no more work.
@@ -427,10 +409,8 @@ pub async fn is_done(store: &Store, id: i64) -> Result<bool> {
 /// Closes the rows of a turn that ended.
 pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     let state = if dead { "dead" } else { "done" };
-    batch.run(
-        "UPDATE inbox SET state = $1 WHERE turn_id = $2 AND state = 'taken'",
-        [state.into(), turn.into()],
-    );
+    let sql = "UPDATE inbox SET state = $1 WHERE turn_id = $2 AND state = 'taken'";
+    batch.run(sql, [state.into(), turn.into()]);
 }
 
 /// What a person typed as their newest answer to a turn.

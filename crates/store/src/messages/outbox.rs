@@ -184,11 +184,9 @@ pub fn spoken(batch: &mut Batch, row: &OutboxRow, sound: &[u8]) {
 /// Leaves out the sound of a row, whose text has been sent.
 pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<()> {
     let mut batch = Batch::new();
-    batch.run(
-        "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
-         WHERE id = $2 AND part = $3 AND speech IS NOT NULL AND state <> 'sent'",
-        [store.now().into(), (&row.id).into(), row.part.into()],
-    );
+    let sql = "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
+        WHERE id = $2 AND part = $3 AND speech IS NOT NULL AND state <> 'sent'";
+    batch.run(sql, [store.now().into(), (&row.id).into(), row.part.into()]);
     store.write(batch).await.map(|_| ())
 }
 
@@ -253,11 +251,9 @@ pub async fn part_sent(
     only_file: bool,
 ) -> Result<Option<String>> {
     let mut batch = Batch::new();
-    batch.returning(
-        "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
-         edit_of = NULL, only_file = $4 WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part",
-        [receipt.into(), (&row.id).into(), row.part.into(), only_file.into()],
-    );
+    let sql = "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
+        edit_of = NULL, only_file = $4 WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part";
+    batch.returning(sql, [receipt.into(), (&row.id).into(), row.part.into(), only_file.into()]);
     stored(store, batch, row, receipt).await
 }
 
@@ -265,11 +261,9 @@ pub async fn part_sent(
 /// before it is sent again. Returns the receipt of another sending of this part that was stored before.
 pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<Option<String>> {
     let mut batch = Batch::new();
-    batch.returning(
-        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
-         WHERE id = $3 AND part = $4 AND state <> 'sent' RETURNING part",
-        [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
-    );
+    let sql = "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
+        WHERE id = $3 AND part = $4 AND state <> 'sent' RETURNING part";
+    batch.returning(sql, [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()]);
     stored(store, batch, row, receipt).await
 }
 

@@ -177,28 +177,23 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
 
 /// Records that a question is asked by this message, as which of those in it. Its time to expire begins now.
 pub fn asked(batch: &mut Batch, id: &QuestionId, message: &OutboxId, position: i64, now: i64) {
-    batch.run(
-        "UPDATE questions SET outbox_id = $1, place = $2, created_at = $3, \
-         expires_at = expires_at + ($3 - created_at) \
-         WHERE id = $4 AND outbox_id = '' AND state = 'pending'",
-        [message.into(), position.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE questions SET outbox_id = $1, place = $2, created_at = $3, \
+        expires_at = expires_at + ($3 - created_at) \
+        WHERE id = $4 AND outbox_id = '' AND state = 'pending'";
+    batch.run(sql, [message.into(), position.into(), now.into(), id.into()]);
 }
 
 /// From now on only a yes to the turn's new questions is one, because several are asked together or nobody waits.
 pub fn drop_delay(batch: &mut Batch, turn: &TurnId) {
-    batch.run(
-        "UPDATE questions SET delay = NULL WHERE turn_id = $1 AND outbox_id = '' AND state = 'pending'",
-        [turn.into()],
-    );
+    let sql = "UPDATE questions SET delay = NULL WHERE turn_id = $1 AND outbox_id = '' AND state = 'pending'";
+    batch.run(sql, [turn.into()]);
 }
 
 /// Holds back the turn's new questions until this time.
 pub fn hold(batch: &mut Batch, turn: &TurnId, until: i64) {
-    batch.run(
-        "UPDATE questions SET held_until = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'",
-        [until.into(), turn.into()],
-    );
+    let sql =
+        "UPDATE questions SET held_until = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'";
+    batch.run(sql, [until.into(), turn.into()]);
 }
 
 /// The turns of a channel with questions that were held back until now.
@@ -212,50 +207,37 @@ pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>> {
 
 /// Adds an answer; only the first one counts.
 pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId, now: i64) {
-    batch.must(
-        Stale::QuestionClosed,
-        "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
-         WHERE id = $4 AND state = 'pending'",
-        [answer.as_str().into(), by.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
+        WHERE id = $4 AND state = 'pending'";
+    batch.must(Stale::QuestionClosed, sql, [answer.as_str().into(), by.into(), now.into(), id.into()]);
 }
 
 /// The batch fails if a question has been closed.
 pub fn expect_open(batch: &mut Batch, id: &QuestionId) {
-    batch.must(
-        Stale::QuestionClosed,
-        "UPDATE questions SET state = state WHERE id = $1 AND state = 'pending'",
-        [id.into()],
-    );
+    let sql = "UPDATE questions SET state = state WHERE id = $1 AND state = 'pending'";
+    batch.must(Stale::QuestionClosed, sql, [id.into()]);
 }
 
 /// Expires a question; `answer` is the default, if there is one.
 pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
-    batch.must(
-        Stale::QuestionClosed,
-        "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
-        [answer.map(Answer::as_str).into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'";
+    batch.must(Stale::QuestionClosed, sql, [answer.map(Answer::as_str).into(), now.into(), id.into()]);
 }
 
 /// Withdraws the open questions of a turn that ends.
 pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
-    batch.run(
-        "UPDATE questions SET state = 'expired', answered_at = $1, \
-         answer = CASE kind WHEN 'continue' THEN 'stop' WHEN 'approve' THEN 'reject' END \
-         WHERE turn_id = $2 AND state = 'pending'",
-        [now.into(), turn.into()],
-    );
+    let sql = "UPDATE questions SET state = 'expired', answered_at = $1, \
+        answer = CASE kind WHEN 'continue' THEN 'stop' WHEN 'approve' THEN 'reject' END \
+        WHERE turn_id = $2 AND state = 'pending'";
+    batch.run(sql, [now.into(), turn.into()]);
 }
 
 /// Withdraws the open questions of an execution that won't go on, and of its calls.
 pub fn withdraw_of_execution(batch: &mut Batch, execution: &ExecutionId, now: i64) {
-    batch.run(
-        "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
-         AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
-         AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))",
-        [now.into(), execution.into()],
-    );
+    let sql = "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
+        AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
+        AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))";
+    batch.run(sql, [now.into(), execution.into()]);
 }
 
 pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>> {

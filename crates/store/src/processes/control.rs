@@ -26,11 +26,8 @@ pub enum ControlSignal {
 /// Asks a running turn to stop. Returns false if it isn't running.
 pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::TurnMoved,
-        "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
-        [turn.into()],
-    );
+    let sql = "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'";
+    batch.must(Stale::TurnMoved, sql, [turn.into()]);
     store.try_write(batch).await
 }
 
@@ -66,13 +63,10 @@ pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool> {
 /// Ends a turn, whether it runs, is queued or waits for a person. Returns false if it had ended.
 pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::TurnEnded,
-        "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
-         retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
-         WHERE id = $2 AND ended_at IS NULL",
-        [anybody().into(), turn.into()],
-    );
+    let sql = "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+        retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
+        WHERE id = $2 AND ended_at IS NULL";
+    batch.must(Stale::TurnEnded, sql, [anybody().into(), turn.into()]);
     store.try_write(batch).await
 }
 

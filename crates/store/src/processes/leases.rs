@@ -236,11 +236,9 @@ impl Instance {
                                AND instance NOT IN (SELECT id FROM instances)";
         if store.count(ORPHANS, &[]).await? > 0 {
             let mut batch = Batch::new();
-            batch.run(
-                "UPDATE leases SET instance = NULL WHERE instance IS NOT NULL \
-                 AND instance NOT IN (SELECT id FROM instances)",
-                [],
-            );
+            let sql = "UPDATE leases SET instance = NULL WHERE instance IS NOT NULL \
+                AND instance NOT IN (SELECT id FROM instances)";
+            batch.run(sql, []);
             store.write(batch).await?;
         }
         Ok(())
@@ -308,13 +306,10 @@ impl Instance {
 
     /// Takes a lease as the first statement of a batch: see [`Self::taken`].
     pub fn take(&self, name: &str, batch: &mut Batch) {
-        batch.must_return(
-            Stale::LeaseTaken,
-            "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
-             ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
-             WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch",
-            [name.into(), (&self.id).into()],
-        );
+        let sql = "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
+            ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
+            WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch";
+        batch.must_return(Stale::LeaseTaken, sql, [name.into(), (&self.id).into()]);
     }
 
     /// Takes a lease, if it is free.
@@ -358,11 +353,8 @@ impl Lease {
     /// A batch that returns the lease; it is written only if we had it.
     pub fn release(&self) -> Batch {
         let mut batch = Batch::new();
-        batch.must(
-            Stale::LeaseLost,
-            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3",
-            [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
-        );
+        let sql = "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3";
+        batch.must(Stale::LeaseLost, sql, [(&self.name).into(), (&self.instance).into(), self.epoch.into()]);
         batch
     }
 }

@@ -116,10 +116,8 @@ pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<Conv
 /// Adds what the receiver of a turn's channel is to show of it.
 pub fn show(batch: &mut Batch, progress: &Progress) {
     let text = serde_json::to_string(progress).unwrap_or_default();
-    batch.run(
-        "UPDATE turns SET progress = $1 WHERE id = $2 AND status = 'running'",
-        [text.into(), TurnId::from(progress.turn.as_str()).into()],
-    );
+    let sql = "UPDATE turns SET progress = $1 WHERE id = $2 AND status = 'running'";
+    batch.run(sql, [text.into(), TurnId::from(progress.turn.as_str()).into()]);
 }
 
 /// What to show of a channel's turns that run in other instances.

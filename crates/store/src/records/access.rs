@@ -97,30 +97,23 @@ pub async fn accept_invitation(
     name: &str,
 ) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::NoSuchInvitation,
-        "DELETE FROM pairings WHERE code = $1 AND user_id IS NULL AND expires_at > $2",
-        [code.into(), store.now().into()],
-    );
+    let sql = "DELETE FROM pairings WHERE code = $1 AND user_id IS NULL AND expires_at > $2";
+    batch.must(Stale::NoSuchInvitation, sql, [code.into(), store.now().into()]);
     allow(&mut batch, channel.into(), user.into(), name, store.now());
     store.try_write(batch).await
 }
 
 fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
-    batch.run(
-        "INSERT INTO allowed (channel, user_id, name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-        [channel, user, name.into(), now.into()],
-    );
+    let sql =
+        "INSERT INTO allowed (channel, user_id, name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    batch.run(sql, [channel, user, name.into(), now.into()]);
 }
 
 /// Removes an account from the list. False when it wasn't there.
 pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::NotAllowed,
-        "DELETE FROM allowed WHERE channel = $1 AND user_id = $2",
-        [channel.into(), user.into()],
-    );
+    let sql = "DELETE FROM allowed WHERE channel = $1 AND user_id = $2";
+    batch.must(Stale::NotAllowed, sql, [channel.into(), user.into()]);
     store.try_write(batch).await
 }
 
@@ -132,11 +125,9 @@ pub async fn expire(store: &Store) -> Result<()> {
     }
     let mut batch = Batch::new();
     batch.run("DELETE FROM pairings WHERE expires_at <= $1", [now.into()]);
-    batch.run(
-        "UPDATE inbox SET held = 0, state = 'done' WHERE held = 1 AND NOT EXISTS (SELECT 1 FROM accounts a \
-         JOIN pairings p ON p.channel = a.channel AND p.user_id = a.user_id WHERE a.person_id = inbox.person_id)",
-        [],
-    );
+    let sql = "UPDATE inbox SET held = 0, state = 'done' WHERE held = 1 AND NOT EXISTS (SELECT 1 FROM accounts a \
+        JOIN pairings p ON p.channel = a.channel AND p.user_id = a.user_id WHERE a.person_id = inbox.person_id)";
+    batch.run(sql, []);
     store.write(batch).await.map(|_| ())
 }
 

@@ -20,11 +20,9 @@ const QUARANTINE: Duration = Duration::from_hours(30 * 24);
 pub async fn counted<T>(store: &Store, what: &str, work: impl Future<Output = T>) -> Result<Option<T>> {
     let digest = Sha256::digest(what).iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut batch = Batch::new();
-    batch.returning(
-        "INSERT INTO attempts (what, number, at) VALUES ($1, 1, $2) \
-         ON CONFLICT (what) DO UPDATE SET number = attempts.number + 1 RETURNING number",
-        [(&digest).into(), store.now().into()],
-    );
+    let sql = "INSERT INTO attempts (what, number, at) VALUES ($1, 1, $2) \
+        ON CONFLICT (what) DO UPDATE SET number = attempts.number + 1 RETURNING number";
+    batch.returning(sql, [(&digest).into(), store.now().into()]);
     let begun = store.write(batch).await?;
     if begun.last().and_then(Value::as_int).is_some_and(|number| number > MAX) {
         return Ok(None);

@@ -187,22 +187,17 @@ pub fn insert(batch: &mut Batch, row: &AccountRow) {
 
 /// Shares an account with exactly these people, or with everybody if there is nobody. It is nobody's default any more.
 pub fn share(batch: &mut Batch, id: &AccountId, people: &[PersonId]) {
-    batch.must(
-        Stale::AccountGone,
-        "UPDATE connected_accounts SET person_id = NULL, is_mail_default = 0, is_events_default = 0 \
-         WHERE id = $1 AND state <> 'disconnecting'",
-        [id.into()],
-    );
+    let sql = "UPDATE connected_accounts SET person_id = NULL, is_mail_default = 0, is_events_default = 0 \
+        WHERE id = $1 AND state <> 'disconnecting'";
+    batch.must(Stale::AccountGone, sql, [id.into()]);
     batch.run("DELETE FROM account_people WHERE account_id = $1", [id.into()]);
     people.iter().for_each(|person| add_person(batch, id, person));
 }
 
 /// Gives one of several people an account that belongs to no single one: whoever is first makes it the account of a group.
 pub fn add_person(batch: &mut Batch, id: &AccountId, person: &PersonId) {
-    batch.run(
-        "INSERT INTO account_people (account_id, person_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-        [id.into(), person.into()],
-    );
+    let sql = "INSERT INTO account_people (account_id, person_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    batch.run(sql, [id.into(), person.into()]);
 }
 
 /// The batch fails if the account is gone, or another one of its person has this label.
@@ -239,47 +234,33 @@ pub fn set_default(batch: &mut Batch, row: &AccountRow, service: AccountService)
 
 /// What its login grants from now on.
 pub fn set_services(batch: &mut Batch, id: &AccountId, services: &[AccountService]) {
-    batch.must(
-        Stale::AccountGone,
-        "UPDATE connected_accounts SET services = $1 WHERE id = $2 AND state <> 'disconnecting'",
-        [json!(services).to_string().into(), id.into()],
-    );
+    let sql = "UPDATE connected_accounts SET services = $1 WHERE id = $2 AND state <> 'disconnecting'";
+    batch.must(Stale::AccountGone, sql, [json!(services).to_string().into(), id.into()]);
 }
 
 pub fn set_settings(batch: &mut Batch, id: &AccountId, settings: &str) {
-    batch.must(
-        Stale::AccountGone,
-        "UPDATE connected_accounts SET settings = $1 WHERE id = $2 AND state <> 'disconnecting'",
-        [settings.into(), id.into()],
-    );
+    let sql = "UPDATE connected_accounts SET settings = $1 WHERE id = $2 AND state <> 'disconnecting'";
+    batch.must(Stale::AccountGone, sql, [settings.into(), id.into()]);
 }
 
 /// The batch fails if the account is gone or being disconnected, which nothing ends but [`delete`]. From then on another
 /// account may have its label.
 pub fn set_state(batch: &mut Batch, id: &AccountId, state: AccountState) {
-    batch.must(
-        Stale::AccountGone,
-        "UPDATE connected_accounts SET state = $1, label = CASE WHEN $1 = 'disconnecting' THEN id ELSE label END \
-         WHERE id = $2 AND state <> 'disconnecting'",
-        [state.into(), id.into()],
-    );
+    let sql = "UPDATE connected_accounts SET state = $1, label = CASE WHEN $1 = 'disconnecting' THEN id ELSE label END \
+        WHERE id = $2 AND state <> 'disconnecting'";
+    batch.must(Stale::AccountGone, sql, [state.into(), id.into()]);
 }
 
 /// The batch fails if the account doesn't need a new login any more.
 pub fn expect_ended(batch: &mut Batch, id: &AccountId) {
-    batch.must(
-        Stale::AccountGone,
-        "UPDATE connected_accounts SET state = state WHERE id = $1 AND state = 'needs_login'",
-        [id.into()],
-    );
+    let sql = "UPDATE connected_accounts SET state = state WHERE id = $1 AND state = 'needs_login'";
+    batch.must(Stale::AccountGone, sql, [id.into()]);
 }
 
 /// Records that a turn used an account; at most once a minute.
 pub fn used(batch: &mut Batch, id: &AccountId, turn: &TurnId, now: i64) {
-    batch.run(
-        "UPDATE connected_accounts SET used_at = $1, used_by = $2 WHERE id = $3 AND (used_at IS NULL OR used_at <= $4)",
-        [now.into(), turn.into(), id.into(), (now - USED_MS).into()],
-    );
+    let sql = "UPDATE connected_accounts SET used_at = $1, used_by = $2 WHERE id = $3 AND (used_at IS NULL OR used_at <= $4)";
+    batch.run(sql, [now.into(), turn.into(), id.into(), (now - USED_MS).into()]);
 }
 
 /// Deletes an account with its secret and the logins under way for it.

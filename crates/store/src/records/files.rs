@@ -63,11 +63,9 @@ macro_rules! select {
 /// Stores a message's files. From then on it doesn't wait for them, and belongs to `instance`; the batch fails if it
 /// didn't wait.
 pub fn fetched(batch: &mut Batch, row: &InboxRow, instance: &InstanceId, files: &[FileRow]) {
-    batch.must(
-        Stale::MessageTaken,
-        "UPDATE inbox SET files = NULL, instance = $2 WHERE id = $1 AND state = 'new' AND files IS NOT NULL",
-        [row.id.into(), instance.into()],
-    );
+    let sql =
+        "UPDATE inbox SET files = NULL, instance = $2 WHERE id = $1 AND state = 'new' AND files IS NOT NULL";
+    batch.must(Stale::MessageTaken, sql, [row.id.into(), instance.into()]);
     for (number, file) in (0_i64..).zip(files) {
         insert(batch, (&row.person_id, &row.conversation_id, &row.event), number, file);
     }

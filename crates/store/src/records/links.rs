@@ -12,10 +12,8 @@ pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<()> {
     let mut batch = Batch::new();
     let now = store.now();
     batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
-    batch.run(
-        "INSERT INTO links (code, person_id, expires_at) VALUES ($1, $2, $3)",
-        [code.into(), person.into(), (now + LINK_MS).into()],
-    );
+    let sql = "INSERT INTO links (code, person_id, expires_at) VALUES ($1, $2, $3)";
+    batch.run(sql, [code.into(), person.into(), (now + LINK_MS).into()]);
     store.write(batch).await.map(|_| ())
 }
 

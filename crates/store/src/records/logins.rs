@@ -59,40 +59,28 @@ pub fn offer(batch: &mut Batch, row: &LoginRow) {
 
 /// A browser, by its digest, opens the link first.
 pub fn opened(batch: &mut Batch, id: &LoginId, browser: &str, now: i64) {
-    batch.must(
-        Stale::LoginUsed,
-        "UPDATE logins SET state = 'opened', browser = $1, changed_at = $2 \
-         WHERE id = $3 AND state = 'offered' AND expires_at > $2",
-        [browser.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE logins SET state = 'opened', browser = $1, changed_at = $2 \
+        WHERE id = $3 AND state = 'offered' AND expires_at > $2";
+    batch.must(Stale::LoginUsed, sql, [browser.into(), now.into(), id.into()]);
 }
 
 /// The provider's code is there, and sealed.
 pub fn arrived(batch: &mut Batch, id: &LoginId, sealed: &str, now: i64) {
-    batch.must(
-        Stale::LoginUsed,
-        "UPDATE logins SET state = 'arrived', sealed = $1, changed_at = $2 \
-         WHERE id = $3 AND state IN ('offered', 'opened') AND expires_at > $2",
-        [sealed.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE logins SET state = 'arrived', sealed = $1, changed_at = $2 \
+        WHERE id = $3 AND state IN ('offered', 'opened') AND expires_at > $2";
+    batch.must(Stale::LoginUsed, sql, [sealed.into(), now.into(), id.into()]);
 }
 
 /// Whoever claims a login exchanges its code, which came in time.
 pub fn claim(batch: &mut Batch, id: &LoginId, now: i64) {
-    batch.must(
-        Stale::LoginUsed,
-        "UPDATE logins SET state = 'exchanging', changed_at = $1 WHERE id = $2 AND state = 'arrived'",
-        [now.into(), id.into()],
-    );
+    let sql = "UPDATE logins SET state = 'exchanging', changed_at = $1 WHERE id = $2 AND state = 'arrived'";
+    batch.must(Stale::LoginUsed, sql, [now.into(), id.into()]);
 }
 
 /// The provider has answered about a device's code: from now on its login doesn't expire.
 pub fn answered(batch: &mut Batch, id: &LoginId, now: i64) {
-    batch.must(
-        Stale::LoginUsed,
-        "UPDATE logins SET state = 'exchanging', changed_at = $1 WHERE id = $2 AND state = 'offered'",
-        [now.into(), id.into()],
-    );
+    let sql = "UPDATE logins SET state = 'exchanging', changed_at = $1 WHERE id = $2 AND state = 'offered'";
+    batch.must(Stale::LoginUsed, sql, [now.into(), id.into()]);
 }
 
 /// Whoever writes this asks a server next: about a device code, or whether it takes a password.
@@ -106,13 +94,10 @@ pub fn polled(batch: &mut Batch, row: &LoginRow, now: i64) {
 
 /// Ends a login that hasn't ended. One whose code is being exchanged doesn't expire.
 pub fn end(batch: &mut Batch, id: &LoginId, state: LoginState, now: i64) {
-    batch.must(
-        Stale::LoginUsed,
-        "UPDATE logins SET state = $1, sealed = '', changed_at = $2 \
-         WHERE id = $3 AND state IN ('offered', 'opened', 'arrived', 'exchanging') \
-         AND ($1 <> 'expired' OR (state <> 'exchanging' AND expires_at <= $2))",
-        [state.into(), now.into(), id.into()],
-    );
+    let sql = "UPDATE logins SET state = $1, sealed = '', changed_at = $2 \
+        WHERE id = $3 AND state IN ('offered', 'opened', 'arrived', 'exchanging') \
+        AND ($1 <> 'expired' OR (state <> 'exchanging' AND expires_at <= $2))";
+    batch.must(Stale::LoginUsed, sql, [state.into(), now.into(), id.into()]);
 }
 
 pub async fn by_id(store: &Store, id: &LoginId) -> Result<Option<LoginRow>> {

@@ -44,11 +44,8 @@ pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationI
 }
 
 pub fn delete(batch: &mut Batch, person: &PersonId, id: &MemoryId) {
-    batch.must(
-        Stale::MemoryGone,
-        "DELETE FROM memories WHERE id = $1 AND person_id = $2",
-        [id.into(), person.into()],
-    );
+    let sql = "DELETE FROM memories WHERE id = $1 AND person_id = $2";
+    batch.must(Stale::MemoryGone, sql, [id.into(), person.into()]);
 }
 
 /// The newest memories that may be recalled here.
@@ -81,11 +78,8 @@ pub async fn place_of(store: &Store, id: &MemoryId) -> Result<Option<Conversatio
 
 /// Gives a memory another text, whose words are kept anew.
 pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) {
-    batch.must(
-        Stale::MemoryGone,
-        "UPDATE memories SET text = $1, indexed = 0 WHERE id = $2 AND person_id = $3",
-        [text.into(), id.into(), person.into()],
-    );
+    let sql = "UPDATE memories SET text = $1, indexed = 0 WHERE id = $2 AND person_id = $3";
+    batch.must(Stale::MemoryGone, sql, [text.into(), id.into(), person.into()]);
 }
 
 /// The turns of a person that saved, found or listed a memory.
@@ -126,22 +120,18 @@ pub async fn turns_that_knew(
 
 /// Empties the first messages of every ended turn that knew a memory.
 pub fn hide_from_traces(batch: &mut Batch, person: &PersonId, memory: &MemoryId) {
-    batch.run(
-        "UPDATE calls SET first_messages = NULL WHERE first_messages LIKE '%[' || $1 || ']%' \
-         AND execution_id IN (SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
-         WHERE t.person_id = $2 AND t.ended_at IS NOT NULL)",
-        [memory.into(), person.into()],
-    );
+    let sql = "UPDATE calls SET first_messages = NULL WHERE first_messages LIKE '%[' || $1 || ']%' \
+        AND execution_id IN (SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
+        WHERE t.person_id = $2 AND t.ended_at IS NOT NULL)";
+    batch.run(sql, [memory.into(), person.into()]);
 }
 
 /// Empties the lists with a button to forget a memory.
 pub fn hide_from_lists(batch: &mut Batch, person: &PersonId, memory: &MemoryId) {
-    batch.run(
-        "UPDATE outbox SET text = '', choices = '[]' WHERE turn_id IS NULL AND state IN ('sent', 'dead') \
-         AND choices LIKE '%\"memory:' || $1 || '%' \
-         AND conversation_id IN (SELECT id FROM conversations WHERE person_id = $2)",
-        [memory.into(), person.into()],
-    );
+    let sql = "UPDATE outbox SET text = '', choices = '[]' WHERE turn_id IS NULL AND state IN ('sent', 'dead') \
+        AND choices LIKE '%\"memory:' || $1 || '%' \
+        AND conversation_id IN (SELECT id FROM conversations WHERE person_id = $2)";
+    batch.run(sql, [memory.into(), person.into()]);
 }
 
 /// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes,

@@ -67,9 +67,6 @@ pub fn update(
 
 /// Deletes an object, unless it has changed.
 pub fn delete(batch: &mut Batch, person: &PersonId, kind: &str, old: &ObjectRow) {
-    batch.must(
-        Stale::ObjectChanged,
-        "DELETE FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3 AND version = $4",
-        [person.into(), kind.into(), (&old.id).into(), old.version.into()],
-    );
+    let sql = "DELETE FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3 AND version = $4";
+    batch.must(Stale::ObjectChanged, sql, [person.into(), kind.into(), (&old.id).into(), old.version.into()]);
 }

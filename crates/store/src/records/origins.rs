@@ -58,11 +58,8 @@ pub async fn written(
 
 /// Records that facts were taken up to a turn. Stale if another process was faster.
 pub fn advance(batch: &mut Batch, due: &DueConversation, to: i64) {
-    batch.must(
-        Stale::TurnMoved,
-        "UPDATE conversations SET extracted_to = $1 WHERE id = $2 AND extracted_to = $3 AND shared = 0",
-        [to.into(), (&due.id).into(), due.extracted_to.into()],
-    );
+    let sql = "UPDATE conversations SET extracted_to = $1 WHERE id = $2 AND extracted_to = $3 AND shared = 0";
+    batch.must(Stale::TurnMoved, sql, [to.into(), (&due.id).into(), due.extracted_to.into()]);
 }
 
 /// From where a memory was taken.
@@ -97,18 +94,15 @@ pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, orig
 
 /// Counts that a memory was said again, so many times.
 pub fn strengthen(batch: &mut Batch, memory: &MemoryId, times: i64) {
-    batch.run(
-        "UPDATE memory_origins SET strength = strength + $1 WHERE memory_id = $2",
-        [times.into(), memory.into()],
-    );
+    let sql = "UPDATE memory_origins SET strength = strength + $1 WHERE memory_id = $2";
+    batch.run(sql, [times.into(), memory.into()]);
 }
 
 /// Notes that a turn says a memory, so that it is forgotten with it.
 pub fn say(batch: &mut Batch, person: &PersonId, memory: &MemoryId, turn: &TurnId) {
-    batch.run(
-        "INSERT INTO memory_turns (memory_id, person_id, turn_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-        [memory.into(), person.into(), turn.into()],
-    );
+    let sql =
+        "INSERT INTO memory_turns (memory_id, person_id, turn_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    batch.run(sql, [memory.into(), person.into(), turn.into()]);
 }
 
 /// Notes that the turns that say a memory also say the one that takes its place, and what it was.
@@ -152,10 +146,8 @@ pub fn unquote(batch: &mut Batch, memory: &MemoryId) {
 }
 
 pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
-    batch.run(
-        "DELETE FROM memory_formers WHERE memory_id = $1 AND former_id = $2",
-        [memory.into(), former.into()],
-    );
+    let sql = "DELETE FROM memory_formers WHERE memory_id = $1 AND former_id = $2";
+    batch.run(sql, [memory.into(), former.into()]);
 }
 
 /// Those of whom something was taken from what they wrote.

@@ -102,9 +102,6 @@ pub async fn sign_in(
 /// A challenge is answered once. Whoever made it says how long it can be, and until then it is known here.
 fn answer(batch: &mut Batch, challenge: &str, now: i64) {
     batch.run("DELETE FROM answered_challenges WHERE expires_at <= $1", [now.into()]);
-    batch.must(
-        Stale::CodeUsed,
-        "INSERT INTO answered_challenges (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-        [digest(challenge).into(), (now + CHALLENGE_MS).into()],
-    );
+    let sql = "INSERT INTO answered_challenges (digest, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    batch.must(Stale::CodeUsed, sql, [digest(challenge).into(), (now + CHALLENGE_MS).into()]);
 }

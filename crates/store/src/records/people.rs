@@ -218,11 +218,9 @@ pub async fn conversation(
     let mut found = find_conversation(store, channel, chat).await?;
     if found.is_none() {
         let mut batch = Batch::new();
-        batch.run(
-            "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
-             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-            values! { store.new_id::<String>(), channel, chat, person, !direct, store.now() },
-        );
+        let sql = "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
+            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+        batch.run(sql, values! { store.new_id::<String>(), channel, chat, person, !direct, store.now() });
         store.write(batch).await?;
         found = find_conversation(store, channel, chat).await?;
     }
@@ -239,11 +237,9 @@ pub async fn conversation(
 
 /// Clears the history: the model won't see earlier turns any more.
 pub fn clear_history(batch: &mut Batch, conversation: &ConversationId) {
-    batch.run(
-        "UPDATE conversations SET summary = '', summary_taint = '', \
-         history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1",
-        [conversation.into()],
-    );
+    let sql = "UPDATE conversations SET summary = '', summary_taint = '', \
+        history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1";
+    batch.run(sql, [conversation.into()]);
 }
 
 /// Replaces the older turns by a new summary, unless the summary or the history has changed.

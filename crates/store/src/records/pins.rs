@@ -18,20 +18,16 @@ pub struct PinRow {
 
 /// Keeps what was accepted, in place of what was accepted before.
 pub fn put(batch: &mut Batch, kind: PinKind, pin: &PinRow) {
-    batch.run(
-        "INSERT INTO pins (kind, owner, item, digest, definition, approved_at) VALUES ($1, $2, $3, $4, $5, $6) \
-         ON CONFLICT (kind, owner, item) DO UPDATE SET digest = excluded.digest, definition = excluded.definition, \
-         approved_at = excluded.approved_at",
-        values! { kind, &pin.owner, &pin.item, &pin.digest, &pin.definition, pin.approved_at },
-    );
+    let sql = "INSERT INTO pins (kind, owner, item, digest, definition, approved_at) VALUES ($1, $2, $3, $4, $5, $6) \
+        ON CONFLICT (kind, owner, item) DO UPDATE SET digest = excluded.digest, definition = excluded.definition, \
+        approved_at = excluded.approved_at";
+    batch.run(sql, values! { kind, &pin.owner, &pin.item, &pin.digest, &pin.definition, pin.approved_at });
 }
 
 /// Takes an acceptance back.
 pub fn remove(batch: &mut Batch, kind: PinKind, owner: &str, item: &str) {
-    batch.run(
-        "DELETE FROM pins WHERE kind = $1 AND owner = $2 AND item = $3",
-        [kind.into(), owner.into(), item.into()],
-    );
+    let sql = "DELETE FROM pins WHERE kind = $1 AND owner = $2 AND item = $3";
+    batch.run(sql, [kind.into(), owner.into(), item.into()]);
 }
 
 /// Everything accepted of a kind, sorted.

@@ -151,12 +151,9 @@ pub async fn due(store: &Store, reason: PushReason) -> Result<Vec<DueRow>> {
 pub fn claim(batch: &mut Batch, row: &DueRow, reason: PushReason, now: i64) {
     let (session, message): (Value, Value) = ((&row.session_id).into(), (&row.message_id).into());
     if reason == PushReason::Closed {
-        batch.must(
-            Stale::DeliveredElsewhere,
-            "UPDATE pushes SET state = 'closing', changed_at = $3 WHERE session_id = $1 AND message_id = $2 \
-             AND (state = 'sent' OR changed_at <= $4 AND state <> 'closed')",
-            [session, message, now.into(), (now - CLAIMED_MS).into()],
-        );
+        let sql = "UPDATE pushes SET state = 'closing', changed_at = $3 WHERE session_id = $1 AND message_id = $2 \
+            AND (state = 'sent' OR changed_at <= $4 AND state <> 'closed')";
+        batch.must(Stale::DeliveredElsewhere, sql, [session, message, now.into(), (now - CLAIMED_MS).into()]);
         return;
     }
     batch.must(
@@ -206,19 +203,15 @@ pub fn failed(batch: &mut Batch, row: &DueRow, next_at: i64) {
 
 /// The push service no longer knows the browser.
 pub fn gone(batch: &mut Batch, row: &DueRow) {
-    batch.run(
-        "DELETE FROM push_subscriptions WHERE session_id = $1 AND endpoint = $2",
-        [(&row.session_id).into(), (&row.endpoint).into()],
-    );
+    let sql = "DELETE FROM push_subscriptions WHERE session_id = $1 AND endpoint = $2";
+    batch.run(sql, [(&row.session_id).into(), (&row.endpoint).into()]);
 }
 
 /// Forgets of which messages browsers were notified long ago, unless those still ask something.
 pub async fn prune(store: &Store) -> Result<()> {
     let mut batch = Batch::new();
-    batch.run(
-        "DELETE FROM pushes WHERE changed_at < $1 AND NOT EXISTS (SELECT 1 FROM questions q \
-         WHERE q.turn_id = pushes.turn_id AND q.outbox_id = pushes.message_id AND q.state = 'pending')",
-        [(store.now() - KEPT_MS).into()],
-    );
+    let sql = "DELETE FROM pushes WHERE changed_at < $1 AND NOT EXISTS (SELECT 1 FROM questions q \
+        WHERE q.turn_id = pushes.turn_id AND q.outbox_id = pushes.message_id AND q.state = 'pending')";
+    batch.run(sql, [(store.now() - KEPT_MS).into()]);
     store.write(batch).await.map(drop)
 }

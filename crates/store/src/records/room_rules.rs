@@ -81,20 +81,16 @@ pub fn set(batch: &mut Batch, channel: &str, place: &str, rule: &RoomRule) {
 
 /// Gives a room that got another id on its platform the rule that it had, unless it has one by now.
 pub fn copy(batch: &mut Batch, channel: &str, from: &str, to: &str) {
-    batch.run(
-        "INSERT INTO room_rules (channel, room, answers, skills, people) \
-         SELECT channel, CAST($3 AS TEXT), answers, skills, people FROM room_rules \
-         WHERE channel = $1 AND room = $2 ON CONFLICT (channel, room) DO NOTHING",
-        [channel.into(), room_of(from).into(), room_of(to).into()],
-    );
+    let sql = "INSERT INTO room_rules (channel, room, answers, skills, people) \
+        SELECT channel, CAST($3 AS TEXT), answers, skills, people FROM room_rules \
+        WHERE channel = $1 AND room = $2 ON CONFLICT (channel, room) DO NOTHING";
+    batch.run(sql, [channel.into(), room_of(from).into(), room_of(to).into()]);
 }
 
 /// Takes an account, written `CHANNEL:USER`, out of all rules.
 pub(super) fn remove_account(batch: &mut Batch, account: &str) {
     if let Some((channel, user)) = account.split_once(':') {
-        batch.run(
-            "UPDATE room_rules SET people = replace(people, $1, '\"\"') WHERE channel = $2 AND people IS NOT NULL",
-            [json!(user).to_string().into(), channel.into()],
-        );
+        let sql = "UPDATE room_rules SET people = replace(people, $1, '\"\"') WHERE channel = $2 AND people IS NOT NULL";
+        batch.run(sql, [json!(user).to_string().into(), channel.into()]);
     }
 }

@@ -65,21 +65,15 @@ pub async fn allowing(store: &Store, person: &PersonId, allows: &str) -> Result<
 
 /// Counts a call that a rule allows. The batch fails if the rule has ended meanwhile.
 pub fn spend(batch: &mut Batch, id: &RuleId, now: i64) {
-    batch.must(
-        Stale::RuleEnded,
-        "UPDATE rules SET used = used + 1 \
-         WHERE id = $1 AND ended_at IS NULL AND expires_at > $2 AND used < most_uses",
-        [id.into(), now.into()],
-    );
+    let sql = "UPDATE rules SET used = used + 1 \
+        WHERE id = $1 AND ended_at IS NULL AND expires_at > $2 AND used < most_uses";
+    batch.must(Stale::RuleEnded, sql, [id.into(), now.into()]);
 }
 
 /// Takes a person's rule back. The batch fails if it has ended.
 pub fn end(batch: &mut Batch, person: &PersonId, id: &RuleId, now: i64) {
-    batch.must(
-        Stale::RuleEnded,
-        "UPDATE rules SET ended_at = $1 WHERE id = $2 AND person_id = $3 AND ended_at IS NULL",
-        [now.into(), id.into(), person.into()],
-    );
+    let sql = "UPDATE rules SET ended_at = $1 WHERE id = $2 AND person_id = $3 AND ended_at IS NULL";
+    batch.must(Stale::RuleEnded, sql, [now.into(), id.into(), person.into()]);
 }
 
 /// A person's rules that still allow something, the oldest first.

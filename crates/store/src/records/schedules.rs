@@ -78,10 +78,8 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
 
 /// Ends the run that waits for its turn, if one does.
 pub fn drop_run(batch: &mut Batch, id: &ScheduleId) {
-    batch.run(
-        "UPDATE inbox SET state = 'done' WHERE state = 'new' AND event = (SELECT running FROM schedules WHERE id = $1)",
-        [id.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'done' WHERE state = 'new' AND event = (SELECT running FROM schedules WHERE id = $1)";
+    batch.run(sql, [id.into()]);
 }
 
 /// Deletes a schedule, with the run that waits for its turn.
@@ -141,9 +139,6 @@ pub async fn reminders(store: &Store, channel: &str, chat: &str, now: i64) -> Re
 }
 
 pub fn reminded(batch: &mut Batch, task: &TaskId, remind_at: i64) {
-    batch.must(
-        Stale::TaskChanged,
-        "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",
-        [task.into(), remind_at.into()],
-    );
+    let sql = "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2";
+    batch.must(Stale::TaskChanged, sql, [task.into(), remind_at.into()]);
 }

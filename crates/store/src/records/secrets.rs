@@ -49,56 +49,40 @@ pub async fn lock(store: &Store, name: &str, version: i64, by: &InstanceId, unti
 
 /// Gives back a lock of ours without a new secret.
 pub fn unlock(batch: &mut Batch, name: &str, by: &InstanceId) {
-    batch.run(
-        "UPDATE secrets SET locked_until = 0, locked_by = '' WHERE name = $1 AND locked_by = $2",
-        [name.into(), by.into()],
-    );
+    let sql = "UPDATE secrets SET locked_until = 0, locked_by = '' WHERE name = $1 AND locked_by = $2";
+    batch.run(sql, [name.into(), by.into()]);
 }
 
 /// Requires that a secret still has the version with which it was read.
 pub fn expect_version(batch: &mut Batch, name: &str, version: i64) {
-    batch.must(
-        Stale::SecretChanged,
-        "UPDATE secrets SET version = version WHERE name = $1 AND version = $2",
-        [name.into(), version.into()],
-    );
+    let sql = "UPDATE secrets SET version = version WHERE name = $1 AND version = $2";
+    batch.must(Stale::SecretChanged, sql, [name.into(), version.into()]);
 }
 
 /// Replaces this version of a secret, and frees its lock.
 pub fn replace(batch: &mut Batch, name: &str, sealed: &str, version: i64) {
-    batch.must(
-        Stale::SecretChanged,
-        "UPDATE secrets SET sealed = $1, version = version + 1, locked_until = 0, locked_by = '' \
-         WHERE name = $2 AND version = $3",
-        [sealed.into(), name.into(), version.into()],
-    );
+    let sql = "UPDATE secrets SET sealed = $1, version = version + 1, locked_until = 0, locked_by = '' \
+        WHERE name = $2 AND version = $3";
+    batch.must(Stale::SecretChanged, sql, [sealed.into(), name.into(), version.into()]);
 }
 
 /// Seals a version of a secret anew: it stays the same inside, so a lock stays, too.
 pub fn reseal(batch: &mut Batch, name: &str, sealed: &str, version: i64) {
-    batch.must(
-        Stale::SecretChanged,
-        "UPDATE secrets SET sealed = $1 WHERE name = $2 AND version = $3",
-        [sealed.into(), name.into(), version.into()],
-    );
+    let sql = "UPDATE secrets SET sealed = $1 WHERE name = $2 AND version = $3";
+    batch.must(Stale::SecretChanged, sql, [sealed.into(), name.into(), version.into()]);
 }
 
 /// Adds a secret, in place of any version of one with this name.
 pub fn put(batch: &mut Batch, name: &str, sealed: &str) {
-    batch.run(
-        "INSERT INTO secrets (name, sealed, version) VALUES ($1, $2, 1) ON CONFLICT (name) DO UPDATE SET \
-         sealed = excluded.sealed, version = secrets.version + 1, locked_until = 0, locked_by = ''",
-        [name.into(), sealed.into()],
-    );
+    let sql = "INSERT INTO secrets (name, sealed, version) VALUES ($1, $2, 1) ON CONFLICT (name) DO UPDATE SET \
+        sealed = excluded.sealed, version = secrets.version + 1, locked_until = 0, locked_by = ''";
+    batch.run(sql, [name.into(), sealed.into()]);
 }
 
 /// Adds a secret. The batch fails if there is one with this name.
 pub fn add(batch: &mut Batch, name: &str, sealed: &str) {
-    batch.must(
-        Stale::SecretChanged,
-        "INSERT INTO secrets (name, sealed, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING",
-        [name.into(), sealed.into()],
-    );
+    let sql = "INSERT INTO secrets (name, sealed, version) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING";
+    batch.must(Stale::SecretChanged, sql, [name.into(), sealed.into()]);
 }
 
 pub fn delete(batch: &mut Batch, name: &str) {

@@ -21,12 +21,10 @@ pub struct MarkedRow {
 }
 
 pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, title: &str, taint: &Taint) {
-    batch.run(
-        "INSERT INTO taints (person_id, domain, id, sources, title, number) VALUES ($1, $2, $3, $4, $5, \
-         (SELECT coalesce(max(number), 0) + 1 FROM taints WHERE person_id = $1)) \
-         ON CONFLICT (domain, id) DO UPDATE SET sources = excluded.sources, title = excluded.title",
-        [person.into(), domain.into(), key.into(), taint.into(), title.into()],
-    );
+    let sql = "INSERT INTO taints (person_id, domain, id, sources, title, number) VALUES ($1, $2, $3, $4, $5, \
+        (SELECT coalesce(max(number), 0) + 1 FROM taints WHERE person_id = $1)) \
+        ON CONFLICT (domain, id) DO UPDATE SET sources = excluded.sources, title = excluded.title";
+    batch.run(sql, [person.into(), domain.into(), key.into(), taint.into(), title.into()]);
 }
 
 /// Everything marked of a person's, in the order of its numbers.
@@ -37,10 +35,8 @@ pub async fn list(store: &Store, person: &PersonId) -> Result<Vec<MarkedRow>> {
 
 /// Takes a mark away: the person says that the thing is their own.
 pub fn clear(batch: &mut Batch, person: &PersonId, row: &MarkedRow) {
-    batch.run(
-        "DELETE FROM taints WHERE person_id = $1 AND domain = $2 AND id = $3",
-        [person.into(), (&row.domain).into(), (&row.id).into()],
-    );
+    let sql = "DELETE FROM taints WHERE person_id = $1 AND domain = $2 AND id = $3";
+    batch.run(sql, [person.into(), (&row.domain).into(), (&row.id).into()]);
 }
 
 /// Everything marked in a domain, by id.

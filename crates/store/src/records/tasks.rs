@@ -87,11 +87,8 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
 }
 
 pub fn complete(batch: &mut Batch, id: &TaskId, now: i64) {
-    batch.must(
-        Stale::TaskNotOpen,
-        "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'",
-        [now.into(), id.into()],
-    );
+    let sql = "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'";
+    batch.must(Stale::TaskNotOpen, sql, [now.into(), id.into()]);
 }
 
 pub fn delete(batch: &mut Batch, id: &TaskId) {

@@ -46,11 +46,9 @@ pub async fn wanted(store: &Store) -> Result<Option<String>> {
 
 /// Adds the row of a text that is new, if vectors are wanted.
 pub(super) fn add(batch: &mut Batch, document: DocumentId) {
-    batch.run(
-        "INSERT INTO search_vectors (document, model, vector) SELECT $1, '', '' FROM vector_models \
-         WHERE model <> '' ON CONFLICT DO NOTHING",
-        [document.into()],
-    );
+    let sql = "INSERT INTO search_vectors (document, model, vector) SELECT $1, '', '' FROM vector_models \
+        WHERE model <> '' ON CONFLICT DO NOTHING";
+    batch.run(sql, [document.into()]);
 }
 
 /// A text whose vector is to be made.
@@ -82,11 +80,9 @@ pub async fn counts(store: &Store, model: &str) -> Result<(i64, i64)> {
 pub fn store<'a>(batch: &mut Batch, model: &str, made: impl IntoIterator<Item = (DocumentId, &'a [u8])>) {
     batch.run("UPDATE vector_models SET made = made + 1 WHERE model = $1", [model.into()]);
     for (document, vector) in made {
-        batch.run(
-            "UPDATE search_vectors SET model = $1, vector = $2, \
-             made = (SELECT coalesce(max(made), 0) FROM vector_models) WHERE document = $3",
-            [model.into(), BASE64_STANDARD.encode(vector).into(), document.into()],
-        );
+        let sql = "UPDATE search_vectors SET model = $1, vector = $2, \
+            made = (SELECT coalesce(max(made), 0) FROM vector_models) WHERE document = $3";
+        batch.run(sql, [model.into(), BASE64_STANDARD.encode(vector).into(), document.into()]);
     }
 }
 

@@ -188,10 +188,8 @@ pub fn set_unread(batch: &mut Batch, source: &WatchSource, since: Option<i64>) {
 
 /// Deletes a watch, with the run that waits for its turn. What it has told stays, and so do its keys, for an undo.
 pub fn delete(batch: &mut Batch, id: &WatchId) {
-    batch.run(
-        "UPDATE inbox SET state = 'done' WHERE state = 'new' AND event = (SELECT running FROM watches WHERE id = $1)",
-        [id.into()],
-    );
+    let sql = "UPDATE inbox SET state = 'done' WHERE state = 'new' AND event = (SELECT running FROM watches WHERE id = $1)";
+    batch.run(sql, [id.into()]);
     batch.run("UPDATE watch_items SET state = 'unfit' WHERE watch_id = $1 AND state = 'new'", [id.into()]);
     batch.must(Stale::WatchChanged, "DELETE FROM watches WHERE id = $1", [id.into()]);
     forget_idle_sources(batch);
@@ -249,25 +247,20 @@ pub async fn source(store: &Store, source: &WatchSource) -> Result<SourceRow> {
 /// Sets how far a source has been read. What was found up to there belongs in the same batch, which fails if the source was
 /// read by somebody else since, or no watch is active on it.
 pub fn advance(batch: &mut Batch, old: &SourceRow, mark: &Mark) {
-    batch.must(
-        Stale::SourceMoved,
-        "INSERT INTO watch_sources (source, mark, version) SELECT source, $2, $3 + 1 FROM watches \
-         WHERE state = 'active' AND source = $1 AND ($3 = 0 OR EXISTS \
-         (SELECT 1 FROM watch_sources s WHERE s.source = $1)) LIMIT 1 ON CONFLICT (source) DO UPDATE \
-         SET mark = excluded.mark, version = excluded.version WHERE watch_sources.version = $3",
-        values! { text_of(&old.source), text_of(mark), old.version },
-    );
+    let sql = "INSERT INTO watch_sources (source, mark, version) SELECT source, $2, $3 + 1 FROM watches \
+        WHERE state = 'active' AND source = $1 AND ($3 = 0 OR EXISTS \
+        (SELECT 1 FROM watch_sources s WHERE s.source = $1)) LIMIT 1 ON CONFLICT (source) DO UPDATE \
+        SET mark = excluded.mark, version = excluded.version WHERE watch_sources.version = $3";
+    batch.must(Stale::SourceMoved, sql, values! { text_of(&old.source), text_of(mark), old.version });
 }
 
 /// Adds something that a watch has found, unless it has found this key before or isn't active. `None`: it is one of too many
 /// to be described.
 pub fn found(store: &Store, batch: &mut Batch, watch: &WatchRow, key: &str, thing: Option<&WatchItem>) {
-    batch.run(
-        "INSERT INTO watch_items (id, person_id, conversation_id, watch_id, key, thing, state, found_at) \
-         SELECT $1, person_id, conversation_id, id, $3, $4, 'new', $5 FROM watches \
-         WHERE id = $2 AND state = 'active' ON CONFLICT DO NOTHING",
-        values! { store.new_id::<String>(), &watch.id, key, thing.map(text_of), store.now() },
-    );
+    let sql = "INSERT INTO watch_items (id, person_id, conversation_id, watch_id, key, thing, state, found_at) \
+        SELECT $1, person_id, conversation_id, id, $3, $4, 'new', $5 FROM watches \
+        WHERE id = $2 AND state = 'active' ON CONFLICT DO NOTHING";
+    batch.run(sql, values! { store.new_id::<String>(), &watch.id, key, thing.map(text_of), store.now() });
 }
 
 /// Adds something that is told otherwise: in the answer of a turn, or at a later time.
@@ -279,11 +272,9 @@ pub fn brief(
     (now, later_at): (i64, Option<i64>),
 ) {
     let state = if later_at.is_some() { ItemState::Later } else { ItemState::Told };
-    batch.run(
-        "INSERT INTO watch_items (id, person_id, conversation_id, key, thing, state, found_at, later_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-        values! { id, person, conversation, &thing.id, text_of(thing), state, now, later_at },
-    );
+    let sql = "INSERT INTO watch_items (id, person_id, conversation_id, key, thing, state, found_at, later_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    batch.run(sql, values! { id, person, conversation, &thing.id, text_of(thing), state, now, later_at });
 }
 
 /// The active watches of a channel, or of one chat there, that have something to tell, now or later, or a turn without a

@@ -35,10 +35,8 @@ pub async fn offer(store: &Store, person: &PersonId) -> Result<String> {
     let (code, now): (String, i64) = (store.new_id(), store.now());
     let mut batch = Batch::new();
     batch.run("DELETE FROM web_codes WHERE expires_at <= $1", [now.into()]);
-    batch.run(
-        "INSERT INTO web_codes (digest, person_id, expires_at) VALUES ($1, $2, $3)",
-        [digest(&code).into(), person.into(), (now + CODE_MS).into()],
-    );
+    let sql = "INSERT INTO web_codes (digest, person_id, expires_at) VALUES ($1, $2, $3)";
+    batch.run(sql, [digest(&code).into(), person.into(), (now + CODE_MS).into()]);
     store.write(batch).await?;
     Ok(code)
 }
@@ -112,11 +110,8 @@ pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<Se
 /// Ends a session, of one person or of anybody. False when there is none.
 pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Result<bool> {
     let mut batch = Batch::new();
-    batch.must(
-        Stale::CodeUsed,
-        "DELETE FROM web_sessions WHERE id = $1 AND ($2 = '' OR person_id = $2)",
-        [name.into(), person.map_or("", |person| person.as_str()).into()],
-    );
+    let sql = "DELETE FROM web_sessions WHERE id = $1 AND ($2 = '' OR person_id = $2)";
+    batch.must(Stale::CodeUsed, sql, [name.into(), person.map_or("", |person| person.as_str()).into()]);
     store.try_write(batch).await
 }
 
@@ -124,10 +119,9 @@ pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Res
 pub async fn ensure_account(store: &Store, channel: &str, person: &PersonId) -> Result<Person> {
     if people::person_of(store, channel, person).await?.is_none() {
         let mut batch = Batch::new();
-        batch.run(
-            "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING",
-            [channel.into(), person.into()],
-        );
+        let sql =
+            "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING";
+        batch.run(sql, [channel.into(), person.into()]);
         store.write(batch).await?;
     }
     people::person_by_id(store, person).await
