@@ -25,5 +25,6 @@ pub use ical::{
 };
 pub use protocol::{
     Account, CalDav, CardDav, Collection, CreateOutcome, Quirks, Resource, WriteOutcome, http_client,
+    retry_after,
 };
 pub use vcard::{Card, Contact};

@@ -9,4 +9,4 @@ mod xml;
 pub use caldav::CalDav;
 pub use carddav::CardDav;
 pub use client::{Collection, CreateOutcome, Resource, WriteOutcome};
-pub use http::{Account, Quirks, http_client};
+pub use http::{Account, Quirks, http_client, retry_after};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_credential::TokenSource;
-use adjutant_dav::{DavError, ErrorKind, http_client};
+use adjutant_dav::{DavError, ErrorKind, http_client, retry_after};
 use adjutant_mail::MailError;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_MATCH, RETRY_AFTER};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -357,7 +357,7 @@ impl Http {
         loop {
             let response = request(client, call).bearer_auth(&token).send().await;
             let response = response.map_err(|error| lost(&error, call.is_write()))?;
-            let wait = retry_after(&response).filter(|wait| waits < MAX_WAITS && *wait <= MAX_WAIT);
+            let wait = retry_after(response.headers()).filter(|wait| waits < MAX_WAITS && *wait <= MAX_WAIT);
             match (response.status(), wait) {
                 (status, _) if status.is_success() => return Ok((response, permit)),
                 (StatusCode::UNAUTHORIZED, _) if !is_renewed => {
@@ -416,11 +416,6 @@ async fn read_body(response: &mut Response, most: usize, into: &mut Vec<u8>) -> 
     Ok(false)
 }
 
-fn retry_after(response: &Response) -> Option<Duration> {
-    let seconds: u32 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds.into()))
-}
-
 /// The error of an answer that makes no sense. What it answers was accepted all the same.
 fn unreadable(call: &Call, why: &str) -> GraphError {
     let mut error = GraphError::new(ErrorKind::Tool, format!("Microsoft's answer {why}"));
@@ -444,7 +439,7 @@ fn lost(error: &reqwest::Error, is_write: bool) -> GraphError {
 
 /// What a refusal means. Only its JSON is shown: a proxy's page says nothing to anybody.
 async fn refused(mut response: Response, is_write: bool) -> GraphError {
-    let (status, retry_after) = (response.status(), retry_after(&response));
+    let (status, retry_after) = (response.status(), retry_after(response.headers()));
     let mut body = Vec::new();
     // What came of it is enough.
     let _ = read_body(&mut response, MAX_ERROR, &mut body).await;

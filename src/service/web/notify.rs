@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use adjutant_chat::backoff::{self, Backoff};
 use adjutant_chat::{RichText, sanitized};
+use adjutant_dav::retry_after;
 use adjutant_l10n::page_notify;
 use adjutant_skills::accounts::SecretsError;
 use adjutant_store::pushes::{self, DueRow, PushReason, SubscriptionRow};
@@ -22,8 +23,8 @@ use adjutant_types::text::one_line;
 use adjutant_web::views::{NotifyOf, PushAddress, Viewer};
 use adjutant_web::{Result, SigningKey, sealed_for, without_code};
 use futures::future::join_all;
-use reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, RETRY_AFTER};
-use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use reqwest::header::{AUTHORIZATION, CONTENT_ENCODING};
+use reqwest::{RequestBuilder, StatusCode, Url};
 use serde_json::json;
 
 use super::WebBackend;
@@ -247,7 +248,7 @@ async fn send(request: RequestBuilder) -> Outcome {
         Ok(answer) => {
             let host = answer.url().host_str().unwrap_or_default();
             tracing::warn!(host, status = answer.status().as_u16(), "a push service refused a notification");
-            Outcome::Failed(retry_after(&answer))
+            Outcome::Failed(retry_after(answer.headers()))
         }
         Err(error) => {
             // Whoever knows the address could use it.
@@ -255,9 +256,4 @@ async fn send(request: RequestBuilder) -> Outcome {
             Outcome::Failed(None)
         }
     }
-}
-
-fn retry_after(answer: &Response) -> Option<Duration> {
-    let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds))
 }

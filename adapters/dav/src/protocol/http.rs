@@ -343,7 +343,7 @@ fn innermost(error: &reqwest::Error) -> String {
 }
 
 /// Retry-After (RFC 9110 §10.2.3): seconds, or a date, which is relative to the response's own date.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let after = text(RETRY_AFTER)?.trim();
     if let Ok(seconds) = after.parse::<u32>() {

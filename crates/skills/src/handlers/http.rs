@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use adjutant_config::Secret;
+use adjutant_dav::retry_after;
 use adjutant_l10n as l10n;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{FromCall, Own, ours};
-use chrono::DateTime;
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
@@ -206,16 +206,6 @@ fn service_words(text: &str, headers: &HeaderMap) -> String {
 }
 
 /// `Retry-After` in seconds, or as a date, which is measured from the response's own date.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let now = DateTime::parse_from_rfc2822(headers.get(DATE)?.to_str().ok()?).ok()?;
-    let until = DateTime::parse_from_rfc2822(text).ok()?;
-    until.signed_duration_since(now).to_std().ok()
-}
-
 /// Whether what came is no text, whatever it calls itself.
 fn is_binary(text: &str) -> bool {
     text.contains('\0') || text.starts_with("%PDF-")

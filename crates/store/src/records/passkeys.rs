@@ -9,7 +9,7 @@ use adjutant_types::PersonId;
 use sqlx::FromRow;
 
 use crate::secrets::digest;
-use crate::{Batch, Result, Stale, Store, StoreError, web};
+use crate::{Batch, Result, Stale, Store, web};
 
 /// How long a challenge can be answered, in milliseconds.
 pub const CHALLENGE_MS: i64 = 5 * 60 * 1000;
@@ -58,11 +58,7 @@ pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<boo
             web::shortened(&row.browser), row.created_at, MOST
         },
     );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
+    store.try_write(batch).await
 }
 
 /// Removes a passkey of this person. The sessions that it began end with it.
