@@ -47,7 +47,7 @@ impl Conversations {
     /// Runs a slash command that intake journalled.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if it was done before.
+    /// [`adjutant_store::StoreError::Stale`] if it was done before.
     pub async fn command(&self, row: &InboxRow) -> Result<()> {
         let mut batch = Batch::new();
         let text = match Command::read(&row.text) {

@@ -25,8 +25,8 @@ impl Conversations {
     /// running turn, which is continued.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if another
-    /// process works on this conversation.
+    /// [`adjutant_store::StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if
+    /// another process works on this conversation.
     pub async fn journal_and_begin(&self, admitted: Admitted) -> Result<LeasedTurn> {
         let row = admitted.into_row();
         let turn = self.new_turn(&row, std::slice::from_ref(&row));
@@ -54,7 +54,7 @@ impl Conversations {
     /// Starts a turn for messages of one person, in this lane of the conversation.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if another process works on this conversation.
+    /// [`adjutant_store::StoreError::Stale`] if another process works on this conversation.
     pub async fn begin(&self, admitted: Vec<Admitted>, background: i64) -> Result<Option<LeasedTurn>> {
         let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
