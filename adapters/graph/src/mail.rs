@@ -375,11 +375,9 @@ fn filter(query: &Query) -> String {
 
 /// Whether a mail meets the conditions that the service wasn't asked for.
 fn fits(query: &Query, item: &Value) -> bool {
-    let is_in_time = arrived(item).is_none_or(|at| {
-        query.since.is_none_or(|since| at >= since) && query.before.is_none_or(|before| at < before)
-    });
+    let at = arrived(item);
     let is_new = !query.unread || item["isRead"] != json!(true);
-    is_in_time && is_new && (!query.unanswered || !is_answered(item))
+    query.is_in_time(at, at) && is_new && (!query.unanswered || !is_answered(item))
 }
 
 fn is_answered(item: &Value) -> bool {

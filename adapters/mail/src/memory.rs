@@ -178,10 +178,7 @@ fn fits(query: &Query, message: &Message) -> bool {
     let from = parties(&message.from);
     let to = format!("{}, {}", parties(&message.to), parties(&message.cc));
     let mut thread = message.message_id.iter().chain(&message.in_reply_to).chain(&message.references);
-    let is_in_time = message.date.is_none_or(|date| {
-        query.since.is_none_or(|since| date >= since) && query.before.is_none_or(|before| date < before)
-    });
-    is_in_time
+    query.is_in_time(message.date, message.date)
         && has(&query.from, &from)
         && has(&query.to, &to)
         && has(&query.subject, &message.subject)

@@ -107,7 +107,7 @@ impl Query {
     }
 
     /// Whether a message is of the time of the search: by its arrival not too old, and by its date not too new.
-    fn is_in_time(&self, arrived: Time, date: Time) -> bool {
+    pub fn is_in_time(&self, arrived: Time, date: Time) -> bool {
         let is_late = |arrived: DateTime<FixedOffset>| self.since.is_none_or(|time| arrived >= time);
         let is_early = |date: DateTime<FixedOffset>| self.before.is_none_or(|time| date < time);
         arrived.is_none_or(is_late) && date.is_none_or(is_early)
