@@ -24,7 +24,7 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, under};
+use super::{BuiltinSkill, CallContext, Idempotency, Preview, under};
 use crate::accounts::PersonAccounts;
 use crate::{Approved, ErrorKind, Handler, Output, Registry, Result, SkillError};
 
@@ -45,10 +45,6 @@ const CLIP: usize = 160;
 
 #[async_trait]
 impl BuiltinSkill for AssistantSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     // To withdraw a question only takes back what was about to happen. The call that replaces another has its own kind.
     fn action(&self) -> Option<ActionKind> {
         match self {

@@ -9,7 +9,7 @@ use adjutant_types::ours;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, under};
 use crate::{Approved, Output, Result, SkillError, file_store};
 
 domain! {
@@ -21,10 +21,6 @@ domain! {
 
 #[async_trait]
 impl BuiltinSkill for FileSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::Repeatable
     }

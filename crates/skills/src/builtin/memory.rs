@@ -19,7 +19,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, under};
 use crate::{Approved, Output, Result, SkillError};
 use forgetting::{forget, mentioned, nothing_to_forget, to_forget};
 
@@ -46,10 +46,6 @@ domain! {
 
 #[async_trait]
 impl BuiltinSkill for MemorySkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }

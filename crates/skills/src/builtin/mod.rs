@@ -81,7 +81,9 @@ use super::{Approved, Output, Registry, Result, Risk, SkillError};
 #[async_trait]
 pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// The resource that the skill works with.
-    fn needs(&self) -> Resource;
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
 
     /// Whether its calls use accounts of mail, calendars or contacts.
     fn uses_accounts(&self) -> bool {

@@ -14,7 +14,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Resource, has_all_words, joined, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, has_all_words, joined, under};
 use crate::{Approved, Failure, Output, Result, SkillError};
 
 domain! {
@@ -35,10 +35,6 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 #[async_trait]
 impl BuiltinSkill for ScheduleSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }

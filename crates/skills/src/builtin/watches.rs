@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::merged::labelled;
 use super::undo::{Step, left};
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, short_id, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, short_id, under};
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
 use crate::executor::of_words;
@@ -55,10 +55,6 @@ pub const MORNING: NaiveTime = match NaiveTime::from_hms_opt(8, 0, 0) {
 
 #[async_trait]
 impl BuiltinSkill for WatchSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     fn uses_accounts(&self) -> bool {
         matches!(self, Self::Create)
     }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, Resource, has_all_words, is_named,
-    joined, read_rule, short_id, under,
+    BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, has_all_words, is_named, joined,
+    read_rule, short_id, under,
 };
 use crate::{Approved, Output, Result, Risk, SkillError};
 use search::{Filter, all_meant, listed, of_kind, search};
@@ -41,10 +41,6 @@ const MORNING: NaiveTime = match NaiveTime::from_hms_opt(9, 0, 0) {
 
 #[async_trait]
 impl BuiltinSkill for TaskSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
-
     fn effect(&self, _: &PersonAccounts) -> Idempotency {
         Idempotency::OwnStore
     }
