@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::people::Conversation;
-use adjutant_store::{Batch, Store, StoreError, origins, people, search};
+use adjutant_store::{Batch, Result, Store, origins, people, search};
 use adjutant_types::{MemoryId, PersonId};
 use chrono_tz::Tz;
 
@@ -86,7 +86,7 @@ pub async fn forget(
     forgotten: &[Meant],
     query: Option<&str>,
     writes: &mut Batch,
-) -> Result<usize, StoreError> {
+) -> Result<usize> {
     let mut turns = mentions(store, asked, forgotten, query).await?;
     let mentioned = turns.len();
     for meant in forgotten {
@@ -121,7 +121,7 @@ async fn forget_past(
     telling: &Telling,
     rest: &MemoryRow,
     writes: &mut Batch,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let origins = origins::of_person(store, person).await?;
     if origins.iter().any(|origin| origin.memory_id == rest.id && telling.is_in(&origin.quote)) {
         origins::unquote(writes, &rest.id);
@@ -147,7 +147,7 @@ struct Telling {
 }
 
 impl Telling {
-    async fn of(store: &Store, person: &PersonId, meant: &Meant) -> Result<Self, StoreError> {
+    async fn of(store: &Store, person: &PersonId, meant: &Meant) -> Result<Self> {
         let memory = &meant.memory;
         let mut all: BTreeSet<String> =
             history::versions(&memory.text).into_iter().map(|text| now_of(text).to_owned()).collect();
@@ -205,7 +205,7 @@ pub async fn mentions(
     asked: Forgetting<'_>,
     forgotten: &[Meant],
     query: Option<&str>,
-) -> Result<BTreeSet<i64>, StoreError> {
+) -> Result<BTreeSet<i64>> {
     catch_up(store, asked.zone, true, CATCH_UP).await?;
     let mut all = BTreeSet::new();
     let mut wanted: BTreeSet<BTreeSet<String>> =
@@ -225,11 +225,7 @@ pub async fn mentions(
 }
 
 /// The turns in which a person said something that has all these words.
-async fn with_all(
-    store: &Store,
-    person: &PersonId,
-    stems: &BTreeSet<String>,
-) -> Result<HashSet<i64>, StoreError> {
+async fn with_all(store: &Store, person: &PersonId, stems: &BTreeSet<String>) -> Result<HashSet<i64>> {
     let ends: Vec<String> = stems.iter().map(|stem| format!("{stem}\u{1}")).collect();
     let spans: Vec<_> = stems.iter().zip(&ends).map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let found = search::look_up(store, &[said_by(person)], &spans, MAX, (ANY, 0)).await?;

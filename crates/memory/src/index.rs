@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use adjutant_store::people::Conversation;
 use adjutant_store::search::{self, Document, Source};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use adjutant_types::clock::utc;
 use adjutant_types::{ConversationId, PersonId};
 use chrono::Datelike;
@@ -35,7 +35,7 @@ const USUAL: f64 = 15.0;
 pub(super) const ANY: &str = "#";
 
 /// Stores the words of up to `limit` new texts: memories, and turns if `with_turns`. Returns how many they were.
-pub async fn catch_up(store: &Store, zone: Tz, with_turns: bool, limit: usize) -> Result<usize, StoreError> {
+pub async fn catch_up(store: &Store, zone: Tz, with_turns: bool, limit: usize) -> Result<usize> {
     let mut done = 0;
     loop {
         let mut documents = search::unindexed_memories(store, READ).await?;
@@ -50,7 +50,7 @@ pub async fn catch_up(store: &Store, zone: Tz, with_turns: bool, limit: usize) -
     }
 }
 
-async fn index(store: &Store, zone: Tz, document: &Document) -> Result<(), StoreError> {
+async fn index(store: &Store, zone: Tz, document: &Document) -> Result<()> {
     let spaces = match &document.source {
         Source::Memory { scope, .. } if scope == "private" => vec![private(&document.person)],
         Source::Memory { .. } => vec![of_room(&document.person, &document.conversation)],

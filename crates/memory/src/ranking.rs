@@ -10,7 +10,7 @@ use std::time::Duration;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::people::Conversation;
 use adjutant_store::search::{self, DocumentId, Neighbours, Posting, SaidRow};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use adjutant_types::PersonId;
 use adjutant_types::clock::utc;
 use chrono_tz::Tz;
@@ -85,7 +85,7 @@ pub async fn search(
     search_in: SearchIn,
     kind: &str,
     limit: usize,
-) -> Result<Vec<Found>, StoreError> {
+) -> Result<Vec<Found>> {
     let memories = search_in != SearchIn::Conversations;
     let conversations = matches!(search_in, SearchIn::Conversations | SearchIn::Both);
     let terms = terms(text, utc(store.now()), asker.zone, search_in != SearchIn::MemoriesForMessage);
@@ -138,7 +138,7 @@ pub async fn around(
     store: &Store,
     asker: Asker<'_>,
     turns: &[i64],
-) -> Result<HashMap<i64, [Option<SaidRow>; 2]>, StoreError> {
+) -> Result<HashMap<i64, [Option<SaidRow>; 2]>> {
     let neighbours = search::neighbours(store, turns).await?;
     let seqs: Vec<i64> = neighbours.iter().flat_map(|turn| [turn.before, turn.after]).flatten().collect();
     let rows = search::said(store, asker.person, asker.here, &seqs).await?;
@@ -159,7 +159,7 @@ struct Scores {
     texts: i64,
 }
 
-async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores, StoreError> {
+async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<Scores> {
     let lookups = || terms.iter().flat_map(|term| &term.lookups);
     let spans: Vec<_> = lookups().map(|lookup| (lookup.word.as_str(), lookup.to.as_str())).collect();
     let found = search::look_up(store, spaces, &spans, NEWEST, (ANY, COUNTED)).await?;
@@ -209,7 +209,7 @@ async fn with_neighbours(
     weights: &[f64],
     own: &HashMap<DocumentId, Impacts>,
     is_shared: bool,
-) -> Result<HashMap<DocumentId, Impacts>, StoreError> {
+) -> Result<HashMap<DocumentId, Impacts>> {
     let turns = own.iter().filter_map(|(text, impacts)| Some((text.turn()?, fit(weights, impacts))));
     let mut best: Vec<(i64, f64)> = turns.collect();
     best.sort_unstable_by(|(text_a, a), (text_b, b)| b.total_cmp(a).then(text_b.cmp(text_a)));
@@ -269,7 +269,7 @@ async fn read(
     asker: Asker<'_>,
     ranked: &[(DocumentId, f64)],
     kind: &str,
-) -> Result<Vec<Candidate>, StoreError> {
+) -> Result<Vec<Candidate>> {
     let memories: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.memory()).collect();
     let turns: Vec<i64> = ranked.iter().filter_map(|(text, _)| text.turn()).collect();
     let (memories, turns) = futures::try_join!(

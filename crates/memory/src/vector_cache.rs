@@ -8,7 +8,7 @@ use std::time::Duration;
 use adjutant_models::embeddings::Vector;
 use adjutant_store::search::DocumentId;
 use adjutant_store::vectors::{self, Version};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use moka::future::Cache;
 
 /// How much is cached, in bytes, and how long after its last use.
@@ -45,7 +45,7 @@ impl VectorCache {
         space: i64,
         model: &Arc<str>,
         question: &Vector,
-    ) -> Result<Vec<(DocumentId, f64)>, StoreError> {
+    ) -> Result<Vec<(DocumentId, f64)>> {
         let Some(version) = vectors::version(store, model).await? else { return Ok(Vec::new()) };
         let key = (space, model.clone());
         let cached = self
@@ -72,7 +72,7 @@ async fn read(
     (space, model): &(i64, Arc<str>),
     version: Version,
     former: Option<&Space>,
-) -> Result<Space, StoreError> {
+) -> Result<Space> {
     let after = former.map_or(-1, |former| former.version.made);
     let newest = i64::try_from(NEWEST).unwrap_or(i64::MAX);
     let read = vectors::of_space(store, *space, model, after, newest).await?;

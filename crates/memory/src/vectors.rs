@@ -13,7 +13,7 @@ use adjutant_models::{ModelError, ModelErrorKind};
 use adjutant_store::search::DocumentId;
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::vectors::{self, Pending};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store, StoreError};
 use adjutant_types::{ConversationId, PersonId};
 use futures::future::try_join_all;
 use parking_lot::RwLock;
@@ -77,7 +77,7 @@ impl Vectors {
     }
 
     /// Whether there are texts without a vector, or nobody knows yet.
-    pub async fn has_work(&self, store: &Store) -> Result<bool, StoreError> {
+    pub async fn has_work(&self, store: &Store) -> Result<bool> {
         let Some(model) = self.cached_model() else { return Ok(true) };
         Ok(!vectors::pending(store, &model, 1).await?.is_empty())
     }
@@ -185,7 +185,7 @@ impl Vectors {
         asker: &Asker<'_>,
         spaces: &[i64],
         asked: &str,
-    ) -> Result<Vec<(DocumentId, f64)>, StoreError> {
+    ) -> Result<Vec<(DocumentId, f64)>> {
         let started_at = store.now();
         let Some((model, Embedded { vectors, tokens })) = self.of_question(store, asked).await? else {
             return Ok(Vec::new());
@@ -203,11 +203,7 @@ impl Vectors {
     }
 
     /// The question's vector, and the model that made it.
-    async fn of_question(
-        &self,
-        store: &Store,
-        text: &str,
-    ) -> Result<Option<(Arc<str>, Embedded)>, StoreError> {
+    async fn of_question(&self, store: &Store, text: &str) -> Result<Option<(Arc<str>, Embedded)>> {
         if store.now() < self.rests_until.load(Ordering::Relaxed) {
             return Ok(None);
         }

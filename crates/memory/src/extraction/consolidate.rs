@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store};
 use adjutant_types::PersonId;
 
 use crate::history::now_of;
@@ -22,7 +22,7 @@ struct Remaining<'a> {
 }
 
 /// Joins the near duplicates among everybody's facts. Returns how many memories went.
-pub async fn consolidate(store: &Store) -> Result<usize, StoreError> {
+pub async fn consolidate(store: &Store) -> Result<usize> {
     let mut gone = 0;
     for person in origins::people(store).await? {
         gone += of_person(store, &person).await?;
@@ -30,7 +30,7 @@ pub async fn consolidate(store: &Store) -> Result<usize, StoreError> {
     Ok(gone)
 }
 
-async fn of_person(store: &Store, person: &PersonId) -> Result<usize, StoreError> {
+async fn of_person(store: &Store, person: &PersonId) -> Result<usize> {
     let existing = origins::private(store, person).await?;
     let strengths: HashMap<_, _> = origins::of_person(store, person)
         .await?

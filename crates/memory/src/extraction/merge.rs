@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins::{self, DueConversation, OriginRow};
-use adjutant_store::{Batch, Store, StoreError};
+use adjutant_store::{Batch, Result, Store};
 
 use super::Extracted;
 use super::check::Checked;
@@ -21,7 +21,7 @@ pub(super) async fn merge(
     facts: Vec<Checked>,
     batch: &mut Batch,
     extracted: &mut Extracted,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut existing = origins::private(store, &due.person_id).await?;
     let mut origins_of = origins::of_person(store, &due.person_id).await?;
     for Checked { fact, message, topic, .. } in facts {

@@ -17,7 +17,7 @@ pub use consolidate::consolidate;
 
 use adjutant_models::{Message, ModelError, ModelResponse, Request, Role, SharedModel};
 use adjutant_store::origins::{self, DueConversation};
-use adjutant_store::{Batch, Store, StoreError, people};
+use adjutant_store::{Batch, Result, Store, people};
 use adjutant_turn::journal::BudgetLedger;
 use adjutant_types::PromptText;
 use adjutant_types::clock::utc;
@@ -67,7 +67,7 @@ pub struct Extracted {
     pub refused: usize,
 }
 
-pub async fn due(store: &Store) -> Result<Option<DueConversation>, StoreError> {
+pub async fn due(store: &Store) -> Result<Option<DueConversation>> {
     let now = store.now();
     origins::due(store, now - RECENT, now - REST, TURNS).await
 }
@@ -79,7 +79,7 @@ pub async fn extract(
     model: &SharedModel,
     due: &DueConversation,
     zone: Tz,
-) -> Result<Option<Extracted>, StoreError> {
+) -> Result<Option<Extracted>> {
     let store = &ledger.store;
     let rows = origins::written(store, due, store.now() - RECENT, TURNS).await?;
     let Some(last) = rows.last().map(|row| row.seq) else { return Ok(None) };
@@ -109,7 +109,7 @@ async fn propose(
     due: &DueConversation,
     name: &str,
     written: &[Written],
-) -> Result<Option<Vec<Fact>>, StoreError> {
+) -> Result<Option<Vec<Fact>>> {
     let mut text = format!("Person: {name}\n");
     for (number, message) in written.iter().enumerate() {
         let day = utc(message.at).with_timezone(&message.zone).format("%A, %-d %B %Y");
@@ -139,7 +139,7 @@ async fn confirmed(
     due: &DueConversation,
     name: &str,
     facts: Vec<Checked>,
-) -> Result<Vec<Checked>, StoreError> {
+) -> Result<Vec<Checked>> {
     if facts.is_empty() {
         return Ok(facts);
     }
@@ -166,7 +166,7 @@ async fn ask(
     due: &DueConversation,
     instructions: &'static str,
     text: String,
-) -> Result<Option<Result<ModelResponse, ModelError>>, StoreError> {
+) -> Result<Option<Result<ModelResponse, ModelError>>> {
     let system = Message::new(Role::System, instructions);
     let request = Request {
         messages: vec![system, Message::new(Role::User, PromptText::own(text))],

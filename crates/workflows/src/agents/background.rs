@@ -1,7 +1,7 @@
 //! The part of the conversation that an agent of a role sees, by the role's context mode.
 
 use adjutant_models::{Message, Role as Speaker};
-use adjutant_store::{StoreError, executions, memories, taints};
+use adjutant_store::{Result, executions, memories, taints};
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::{ContextMode, PromptText, Taint};
 
@@ -20,12 +20,7 @@ const MEMORIES: i64 = 10_000;
 
 /// What is told; empty if there is nothing. Text from outside stays in its block: it is told whole or not at all. `taint`
 /// is what the agent is marked with already; whatever would add to it is left out.
-pub(super) async fn of(
-    ctx: &TurnContext,
-    role: &Role,
-    job: &Job,
-    taint: &Taint,
-) -> Result<PromptText, StoreError> {
+pub(super) async fn of(ctx: &TurnContext, role: &Role, job: &Job, taint: &Taint) -> Result<PromptText> {
     let max_bytes = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
     Ok(match role.context {
         ContextMode::None => PromptText::default(),
@@ -80,7 +75,7 @@ fn window(messages: &[Message], max_bytes: usize) -> PromptText {
 }
 
 /// The results and memories whose ids the dispatch's context names.
-async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<PromptText>, StoreError> {
+async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<PromptText>> {
     let context = job.task.context.as_deref().unwrap_or_default();
     let is_part = |letter: char| letter.is_alphanumeric() || "-_/.".contains(letter);
     let words = context.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty());

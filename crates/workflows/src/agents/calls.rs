@@ -5,7 +5,7 @@ use std::sync::Arc;
 use adjutant_skills::call::{Call, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor, sources};
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::{StoreError, calls::ToolCallRow};
+use adjutant_store::{Result, calls::ToolCallRow};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{Dialogue, Progress, Suspend, TurnContext};
 use adjutant_types::{ExecutionId, ExecutionStatus, FromCall, PromptText, Taint, ours};
@@ -27,14 +27,14 @@ impl Agents {
         dialogue: &mut Dialogue,
         round: &Round,
         room: usize,
-    ) -> Result<Option<Suspend>, StoreError> {
+    ) -> Result<Option<Suspend>> {
         let existing = executions::of_agent(&run.ctx.store, &run.row.id).await?;
         let open = round.calls.iter().filter(|call| call.result.is_none()).cloned();
         let (delegations, open): (Vec<ToolCallRow>, Vec<ToolCallRow>) =
             open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
         // Agents below don't count as skill calls.
         let before = |idx: i64| delegations.iter().filter(|call| call.idx < idx).count();
-        let call_skill = async |call: &ToolCallRow| -> Result<(i64, Progress<PromptText>), StoreError> {
+        let call_skill = async |call: &ToolCallRow| -> Result<(i64, Progress<PromptText>)> {
             let end = self.use_skill(run, call, &existing, room + before(call.idx)).await?;
             Ok((call.idx, end))
         };
@@ -73,7 +73,7 @@ impl Agents {
         run: &AgentRun<'_>,
         call: &ToolCallRow,
         existing: &[ExecutionRow],
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let has_begun =
             existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
@@ -89,7 +89,7 @@ impl Agents {
         call: &ToolCallRow,
         existing: &[ExecutionRow],
         room: usize,
-    ) -> Result<Progress<PromptText>, StoreError> {
+    ) -> Result<Progress<PromptText>> {
         let beyond = usize::try_from(call.idx).unwrap_or(0) + 1;
         let left = room.checked_sub(beyond);
         let wanted = match read(call) {
@@ -119,7 +119,7 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         task: &AgentTask,
-    ) -> Result<Grant, StoreError> {
+    ) -> Result<Grant> {
         let given = task.grant();
         let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return Ok(given) };
         let accounts = self.executor.services.accounts.of(ctx).await?;

@@ -13,7 +13,7 @@ use adjutant_chat::AgentProgress;
 use adjutant_chat::suggest::did_you_mean;
 use adjutant_skills::call::CallError;
 use adjutant_skills::{ErrorKind, Registry};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::dialogue::Round;
@@ -75,7 +75,7 @@ impl Agents {
         dialogue: &mut Dialogue,
         calls: &[ToolCallRow],
         existing: &[ExecutionRow],
-    ) -> Result<Option<Suspend>, StoreError> {
+    ) -> Result<Option<Suspend>> {
         let (children, mut reached) = self.children(run, dialogue, calls, existing).await?;
         let max_running = run.ctx.limits.budget.limits.concurrent_agents_per_parent as usize;
         // Their work is what this one waits for.
@@ -109,7 +109,7 @@ impl Agents {
         dialogue: &mut Dialogue,
         calls: &[ToolCallRow],
         existing: &[ExecutionRow],
-    ) -> Result<(Vec<(i64, ExecutionRow)>, Option<Limit>), StoreError> {
+    ) -> Result<(Vec<(i64, ExecutionRow)>, Option<Limit>)> {
         let ctx = run.ctx;
         let at = |call: &ToolCallRow| {
             existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)))
@@ -238,11 +238,7 @@ impl Agents {
     }
 
     /// Runs or continues one child, or takes its result from the journal.
-    async fn run_child(
-        self: &Arc<Self>,
-        run: &AgentRun<'_>,
-        row: ExecutionRow,
-    ) -> Result<AgentEnd, StoreError> {
+    async fn run_child(self: &Arc<Self>, run: &AgentRun<'_>, row: ExecutionRow) -> Result<AgentEnd> {
         let task: AgentTask =
             row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
         if row.status.has_ended() {
@@ -270,7 +266,7 @@ impl Agents {
         registry: &'a Arc<Registry>,
         row: &'a ExecutionRow,
         job: Job,
-    ) -> BoxFuture<'a, Result<AgentEnd, StoreError>> {
+    ) -> BoxFuture<'a, Result<AgentEnd>> {
         Box::pin(self.run(ctx, registry, row, job))
     }
 }

@@ -4,8 +4,8 @@ use adjutant_l10n as l10n;
 use adjutant_skills::call::{self, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::Stale;
-use adjutant_store::StoreError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::{Result, StoreError};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus, FromConfig, StopReason, Taint, ours};
@@ -22,7 +22,7 @@ impl Agents {
         (row, task): (&ExecutionRow, &AgentTask),
         text: String,
         bailout: Option<StopReason>,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let rows = executions::of_agent(&ctx.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(report).collect();
         let open = unfinished(registry, &task.skills, &rows);
@@ -87,7 +87,7 @@ impl Agents {
         status: ExecutionStatus,
         error: Option<CallError>,
         bailout: Option<StopReason>,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let rows = self.close_calls(ctx, registry, row).await?;
         let unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
         let done: Vec<CallReport> = rows.iter().map(report).collect();
@@ -121,7 +121,7 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
-    ) -> Result<Vec<ExecutionRow>, StoreError> {
+    ) -> Result<Vec<ExecutionRow>> {
         loop {
             let mut rows = executions::of_agent(&ctx.store, &row.id).await?;
             if self.end_children(ctx, registry, &rows).await? {
@@ -161,7 +161,7 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         rows: &[ExecutionRow],
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let is_open = |row: &&ExecutionRow| row.kind == ExecutionKind::Agent && !row.status.has_ended();
         for row in rows.iter().filter(is_open) {
             let end = self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None);
@@ -180,7 +180,7 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await
     }
 
@@ -190,7 +190,7 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let failed = error(ErrorKind::Tool, ours!(l10n::roles::crashed));
         self.end(ctx, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
@@ -202,7 +202,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
         why: &'static str,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why) };
         self.end(ctx, registry, row, ExecutionStatus::Failed, Some(refused), None).await
     }
@@ -214,7 +214,7 @@ impl Agents {
         status: ExecutionStatus,
         closing: Closing,
         (calls, is_cut_off): (&[ExecutionRow], bool),
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let now = ctx.store.now();
         let closing = Closing { untrusted: !closing.taint.is_clean(), ..closing };
         let mut batch = ctx.batch();

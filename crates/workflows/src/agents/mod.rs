@@ -28,7 +28,7 @@ use adjutant_models::{ModelError, ModelErrorKind, ModelResponse, SharedModel};
 use adjutant_skills::call::{Call, CallError, CallReport};
 use adjutant_skills::executor::Executor;
 use adjutant_skills::{ErrorKind, Registry};
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::{
     Dialogue, Limit, LimitReached, Prefix, Progress, Slot, Suspend, TurnContext, fail_point, ledger,
@@ -80,7 +80,7 @@ impl Agents {
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: Job,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let work = {
             let (agents, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
             async move { agents.run_here(&ctx, &registry, &row, &job).await }
@@ -94,8 +94,8 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        work: impl Future<Output = Result<AgentEnd, StoreError>> + Send + 'static,
-    ) -> Result<AgentEnd, StoreError> {
+        work: impl Future<Output = Result<AgentEnd>> + Send + 'static,
+    ) -> Result<AgentEnd> {
         let mut inner = tokio::task::JoinSet::new();
         inner.spawn(work.in_current_span());
         match inner.join_next().await {
@@ -110,7 +110,7 @@ impl Agents {
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: &Job,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         if job.task.is_direct() {
             return self.run_direct(ctx, registry, row, job).await;
         }
@@ -156,7 +156,7 @@ impl Agents {
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         job: &Job,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let task = &job.task;
         let mut arguments = task.arguments.clone().unwrap_or_default();
         if let Some(name) = &task.results_in {
@@ -186,7 +186,7 @@ impl Agents {
         Ok(end.map(|call| Box::new(direct_report(ctx, row, *call))))
     }
 
-    async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work, StoreError> {
+    async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work> {
         let AgentRun { ctx, row, job, .. } = run;
         let task = &job.task;
         let model = match self.model_of(job) {
@@ -238,7 +238,7 @@ impl Agents {
     }
 
     /// The dialogue so far, or a new one.
-    async fn dialogue(&self, run: &AgentRun<'_>, max_calls: u32) -> Result<Dialogue, StoreError> {
+    async fn dialogue(&self, run: &AgentRun<'_>, max_calls: u32) -> Result<Dialogue> {
         let AgentRun { ctx, registry, row, job, .. } = run;
         let task = &job.task;
         let roles = self.roles.current();
@@ -281,7 +281,7 @@ async fn ask_model(
     model: &SharedModel,
     execution: &ExecutionId,
     dialogue: &mut Dialogue,
-) -> Result<Option<Work>, StoreError> {
+) -> Result<Option<Work>> {
     let request = dialogue.request();
     let wanted = ledger::estimate(&**model, &request);
     let reservation = match ctx.reserve(execution, wanted, false).await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_turn::journal::{Suspend, TurnContext};
@@ -113,7 +113,7 @@ impl Runner {
         row: &ExecutionRow,
         workflow: &Workflow,
         words: &str,
-    ) -> Result<Suspend, StoreError> {
+    ) -> Result<Suspend> {
         use l10n::runs;
         // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
         // else has dictated.

@@ -9,7 +9,7 @@ use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{StoreError, questions, runs};
+use adjutant_store::{Result, questions, runs};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::text::shortened;
 use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
@@ -30,12 +30,7 @@ const SHOWN: usize = 6_000;
 
 impl Runner {
     /// Ends a run that can't start.
-    pub(super) async fn refuse(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        why: &str,
-    ) -> Result<AgentEnd, StoreError> {
+    pub(super) async fn refuse(&self, ctx: &TurnContext, row: &ExecutionRow, why: &str) -> Result<AgentEnd> {
         let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
         self.close(ctx, row, ExecutionStatus::Failed, closing).await
     }
@@ -47,7 +42,7 @@ impl Runner {
         row: &ExecutionRow,
         status: ExecutionStatus,
         closing: Closing,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let now = ctx.store.now();
         let mut batch = ctx.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
@@ -72,7 +67,7 @@ fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i6
 }
 
 impl Run<'_> {
-    pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
+    pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd> {
         for row in self.state.rows() {
             if !row.status.has_ended() {
                 self.close_open(row).await?;
@@ -111,7 +106,7 @@ impl Run<'_> {
     }
 
     /// Stores the results of its steps while the run is suspended.
-    pub(super) async fn store_outputs(&self) -> Result<(), StoreError> {
+    pub(super) async fn store_outputs(&self) -> Result<()> {
         let mut batch = self.ctx.batch();
         runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
         self.ctx.store.write(batch).await.map(|_| ())
@@ -130,7 +125,7 @@ impl Run<'_> {
     }
 
     /// Closes an open unit of work, with all its open children.
-    pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
+    pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow> {
         let mut batch = self.ctx.batch();
         questions::withdraw_of_execution(&mut batch, &row.id, self.ctx.store.now());
         self.ctx.store.write(batch).await?;
@@ -166,7 +161,7 @@ impl Run<'_> {
     }
 
     /// The steps that might have changed something and didn't: no receipt tells of them.
-    async fn idle_steps(&self) -> Result<BTreeSet<&str>, StoreError> {
+    async fn idle_steps(&self) -> Result<BTreeSet<&str>> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let acts = |agent: &ExecutionRow, row: &ExecutionRow| {
             let skill = row.skill.as_deref().and_then(|name| self.registry.get(name));

@@ -38,9 +38,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_skills::Registry;
-use adjutant_store::StoreError;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::runs::RunRow;
+use adjutant_store::{Result, StoreError};
 use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_types::{ExecutionId, Taint};
 use chrono_tz::Tz;
@@ -159,7 +159,7 @@ impl Runner {
         registry: &Arc<Registry>,
         row: &ExecutionRow,
         request: RunRequest,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         let work = {
             let (runner, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
             Box::pin(async move { runner.run_within(&ctx, &registry, &row, &request, None).await })
@@ -174,7 +174,7 @@ impl Runner {
         row: &ExecutionRow,
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
-    ) -> Result<AgentEnd, StoreError> {
+    ) -> Result<AgentEnd> {
         loop {
             let run = match self.start(ctx, registry, row, request, slots.clone()).await {
                 Ok(run) => run,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::runs::{self, PlanRow};
@@ -104,7 +104,7 @@ impl Runner {
         Ok(answer(more)?.map_or(Decision::Expired, |reply| Decision::Change(reply.as_str().to_owned())))
     }
 
-    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend, StoreError> {
+    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend> {
         let kind = QuestionKind::Input { name: l10n::plans::change_question() };
         let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
         let mut batch = ctx.batch();
@@ -213,7 +213,7 @@ impl Runner {
         ctx: &TurnContext,
         registry: &Registry,
         workflow: &Workflow,
-    ) -> Result<Forecast, StoreError> {
+    ) -> Result<Forecast> {
         let agents = workflow.steps.iter().flat_map(|step| step.kind.agents());
         let roles =
             agents.filter_map(|id| workflow.agent(id)?.as_role.as_deref()).chain(workflow.review.as_deref());

@@ -4,7 +4,7 @@ use adjutant_chat::OutgoingFile;
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{Batch, StoreError};
+use adjutant_store::{Batch, Result};
 use adjutant_turn::journal::{Question, Suspend, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
@@ -25,7 +25,7 @@ pub(super) struct AnsweredInputs {
 }
 
 /// The questions that an execution asked, oldest first.
-pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<QuestionRow>, StoreError> {
+pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<QuestionRow>> {
     let mut asked = questions::of_turn(&ctx.store, &ctx.turn.id).await?;
     asked.retain(|question| question.execution_id.as_deref() == Some(&row.id));
     Ok(asked)
@@ -41,7 +41,7 @@ pub(super) async fn ask(
     mut batch: Batch,
     question: Question<'_>,
     file: Option<OutgoingFile>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let _asking = ctx.control.asking.lock().await;
     let text = below_unshown(&ctx.store, &ctx.turn.id, &mut batch, question.text).await?;
     ctx.ask_with_file(&mut batch, Question { text, ..question }, file);
@@ -82,7 +82,7 @@ impl Runner {
         workflow: &str,
         input: &Input,
         error: Option<String>,
-    ) -> Result<Suspend, StoreError> {
+    ) -> Result<Suspend> {
         let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
         let kind = QuestionKind::Input { name: input.name.clone() };
         let question = question(row, kind, l10n::questions::ask_for_text(text));

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
-use adjutant_store::{StoreError, executions, questions, runs};
+use adjutant_store::{Result, executions, questions, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording::plans as words;
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind};
@@ -128,7 +128,7 @@ impl Run<'_> {
     }
 
     /// Whether a person refused anything: no agent is made because of a no.
-    async fn was_refused(&self) -> Result<bool, StoreError> {
+    async fn was_refused(&self) -> Result<bool> {
         let asked = questions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         Ok(asked.iter().any(|question| {
             let is_no = matches!(question.answer, Some(Answer::Reject | Answer::Withdrawn));
@@ -137,7 +137,7 @@ impl Run<'_> {
     }
 
     /// The done, failed and open steps, and their description for the planner.
-    async fn what_is_left(&self, plan: &Plan) -> Result<Rest, StoreError> {
+    async fn what_is_left(&self, plan: &Plan) -> Result<Rest> {
         let (mut previous, mut failed) = (Kept::default(), Vec::new());
         previous.begun = self.state.begun();
         let (mut done, mut broken, mut open) = (String::new(), String::new(), String::new());

@@ -8,7 +8,7 @@ use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_store::runs;
-use adjutant_store::{StoreError, executions};
+use adjutant_store::{Result, executions};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus};
@@ -119,7 +119,7 @@ impl Run<'_> {
     }
 
     /// The text beside the input for the agent that repeats a step.
-    pub(super) async fn what_falls_short(&self, step: &str, redo: &Redo) -> Result<String, StoreError> {
+    pub(super) async fn what_falls_short(&self, step: &str, redo: &Redo) -> Result<String> {
         let text = wording::plans::falls_short(&redo.reason, &redo.result);
         let again = self.name_of(&keys::again(step));
         let mut rows = self.state.rows_of(step);
@@ -128,7 +128,7 @@ impl Run<'_> {
     }
 
     /// The effects of these agents, a line each.
-    pub(super) async fn done_already(&self, rows: &[ExecutionRow]) -> Result<String, StoreError> {
+    pub(super) async fn done_already(&self, rows: &[ExecutionRow]) -> Result<String> {
         let mut text = String::new();
         for row in rows {
             for call in executions::of_agent(&self.ctx.store, &row.id).await? {
@@ -166,7 +166,7 @@ impl Run<'_> {
     }
 
     /// Adds what the model calls took.
-    pub(super) async fn add_costs(&self, report: &mut report::Report) -> Result<(), StoreError> {
+    pub(super) async fn add_costs(&self, report: &mut report::Report) -> Result<()> {
         let costs = runs::costs(&self.ctx.store, &self.ctx.turn.id).await?;
         let costs_under = |name: &str| {
             let costs = costs.iter().filter(|cost| keys::after(&cost.agent_id, name).is_some());

@@ -1,6 +1,6 @@
 //! One unit of work: an agent's attempt, or a skill call.
 
-use adjutant_store::StoreError;
+use adjutant_store::Result;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
 use adjutant_types::metrics;
@@ -89,7 +89,7 @@ impl Run<'_> {
     }
 
     /// Writes the row of a sub-workflow's run.
-    pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow, StoreError> {
+    pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow> {
         let mut row = self.new_row(key, serde_json::to_string(task).ok());
         row.taint = self.taint();
         let mut batch = self.ctx.batch();
@@ -150,7 +150,7 @@ impl Run<'_> {
     }
 
     /// Reads the run's rows again after an answer.
-    pub(super) async fn reload(&self) -> Result<(), StoreError> {
+    pub(super) async fn reload(&self) -> Result<()> {
         let rows = executions::of_agent(&self.ctx.store, &self.row.id).await?;
         self.state.put_rows(super::start::by_key(self.row, rows));
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use adjutant_models::{Message, Role, Tool, ToolCall, Usage};
 use adjutant_store::calls::{self, CallRow, ToolCallRow};
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store, StoreError};
 use adjutant_types::{ExecutionId, PromptText};
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub(super) async fn rebuild(
     store: &Store,
     execution: &ExecutionId,
     rows: Vec<CallRow>,
-) -> Result<Vec<ModelCall>, StoreError> {
+) -> Result<Vec<ModelCall>> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let mut dialogue: Vec<Message> =
         read(first.first_messages.as_deref().unwrap_or("[]"), "first messages", execution)?;
@@ -88,7 +88,7 @@ pub(super) async fn rebuild(
 }
 
 /// The stable beginning: nothing when it is not kept any more.
-async fn beginning(store: &Store, hash: &str) -> Result<(Option<Message>, Vec<Tool>), StoreError> {
+async fn beginning(store: &Store, hash: &str) -> Result<(Option<Message>, Vec<Tool>)> {
     let Some((system, tools)) = calls::prefix(store, hash).await? else { return Ok((None, Vec::new())) };
     Ok((Some(Message::new(Role::System, PromptText::recorded(system))), read(&tools, "tools", hash)?))
 }
@@ -97,6 +97,6 @@ fn tool_call(row: &ToolCallRow) -> ToolCall {
     ToolCall { id: row.call_id.clone(), name: row.name.clone(), arguments: row.arguments.clone() }
 }
 
-fn read<T: serde::de::DeserializeOwned>(json: &str, what: &str, of: &str) -> Result<T, StoreError> {
+fn read<T: serde::de::DeserializeOwned>(json: &str, what: &str, of: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| StoreError::Corrupt(format!("the {what} of {of}: {error}")))
 }

@@ -25,7 +25,7 @@ use adjutant_store::calls::CallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::people::{self, Conversation};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Store, StoreError, retention};
+use adjutant_store::{Result, Store, retention};
 use adjutant_turn::trust::Wishes;
 use adjutant_types::clock::rfc3339;
 use adjutant_types::{
@@ -161,7 +161,7 @@ struct ModelSpan {
 }
 
 /// Reads a turn's trace; `with_calls` includes the requests to its models and their answers.
-pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Trace, StoreError> {
+pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Trace> {
     let (conversation, rows, all_calls, emptied, wishes) = try_join!(
         people::conversation_by_id(store, &turn.conversation_id),
         executions::of_turn(store, &turn.id),
@@ -203,13 +203,13 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
 }
 
 /// The model calls of one execution, each with its whole request.
-pub async fn calls_of(store: &Store, execution: &ExecutionId) -> Result<Vec<ModelCall>, StoreError> {
+pub async fn calls_of(store: &Store, execution: &ExecutionId) -> Result<Vec<ModelCall>> {
     let rows = adjutant_store::calls::of_execution(store, execution).await?;
     calls::rebuild(store, execution, rows).await
 }
 
 /// The person as the channel calls them; our own id when they have no account there any more.
-async fn user(store: &Store, conversation: &Conversation, person: &PersonId) -> Result<String, StoreError> {
+async fn user(store: &Store, conversation: &Conversation, person: &PersonId) -> Result<String> {
     let prefix = format!("{}:", conversation.channel);
     let mut accounts = people::accounts(store, person).await?;
     accounts.sort();

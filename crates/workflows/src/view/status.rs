@@ -2,7 +2,7 @@
 
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::RunRow;
-use adjutant_store::{Store, StoreError};
+use adjutant_store::{Result, Store};
 use adjutant_types::{ExecutionStatus, RunStatus};
 
 use super::report::{Report, RunReport, StepReport, StepStatus, count};
@@ -11,7 +11,7 @@ use crate::parse;
 use crate::run::keys;
 
 /// The report of a run so far; `waits` is whether its turn waits for a person.
-pub async fn status(store: &Store, run: &RunRow, waits: bool) -> Result<Report, StoreError> {
+pub async fn status(store: &Store, run: &RunRow, waits: bool) -> Result<Report> {
     let workflow = parse(&run.file, &run.text).ok();
     let (name, rows) = rows(store, run).await?;
     let units = |step: &Step| units(&format!("{name}/{}", step.id), &rows);
@@ -76,7 +76,7 @@ pub(crate) fn workers(workflow: &Workflow, step: &Step) -> Option<String> {
 }
 
 /// A run's name in its turn, and its units of work.
-async fn rows(store: &Store, run: &RunRow) -> Result<(String, Vec<ExecutionRow>), StoreError> {
+async fn rows(store: &Store, run: &RunRow) -> Result<(String, Vec<ExecutionRow>)> {
     let mut rows = executions::of_turn(store, &run.turn_id).await?;
     let name = rows.iter().find(|row| row.id == run.id).and_then(|row| row.agent_id.clone());
     rows.retain(|row| row.parent_id.as_ref() == Some(&run.id));
