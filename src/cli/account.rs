@@ -18,13 +18,13 @@ use adjutant_types::{AccountId, AccountState, ConversationId, LoginState, Person
 use super::args::AccountCommand as Command;
 use super::chat::CHANNEL;
 use super::init::terminal::Terminal;
-use super::{CliError, on_store, out, say};
+use super::{CliError, Result, on_store, out, say};
 use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
 const POLL: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     let services = service::build_services(&config, BTreeMap::new())?;
     let logins = &services.logins;
     let text = on_store(&config, async |store| {
@@ -55,7 +55,7 @@ impl Adding<'_> {
         connect: Option<&ConnectConfig>,
         provider: Option<ProviderKind>,
         who: Option<&str>,
-    ) -> Result<String, CliError> {
+    ) -> Result<String> {
         let offer = connect.map(|connect| connect.offer.as_slice()).unwrap_or_default();
         let provider = chosen(offer, provider)?;
         let (person, conversation) = self.somebody(who).await?;
@@ -73,7 +73,7 @@ impl Adding<'_> {
     }
 
     /// The person, and where they are told of their login.
-    async fn somebody(&self, who: Option<&str>) -> Result<(Person, ConversationId), CliError> {
+    async fn somebody(&self, who: Option<&str>) -> Result<(Person, ConversationId)> {
         let store = self.store;
         let Some(who) = who else {
             let person = people::person(store, CHANNEL, USER, "you").await?;
@@ -87,11 +87,7 @@ impl Adding<'_> {
         }
     }
 
-    async fn by_password(
-        &self,
-        person: &Person,
-        conversation: &ConversationId,
-    ) -> Result<Finished, CliError> {
+    async fn by_password(&self, person: &Person, conversation: &ConversationId) -> Result<Finished> {
         let mut terminal = Terminal::open()?;
         let address = terminal.line("Email address", "")?;
         let password = terminal.secret("App password", "")?;
@@ -100,7 +96,7 @@ impl Adding<'_> {
     }
 
     /// Shows where to log in, and waits for it; none if the page takes it from there.
-    async fn log_in(&self, begun: Begun, person: &Person) -> Result<Option<Finished>, CliError> {
+    async fn log_in(&self, begun: Begun, person: &Person) -> Result<Option<Finished>> {
         if let Some((page, code)) = &begun.device {
             let (page, code) = (line(page, 200), line(code, 60));
             out(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
@@ -144,7 +140,7 @@ impl Adding<'_> {
 }
 
 /// The provider that was named, or the only one.
-fn chosen(offer: &[ProviderKind], named: Option<ProviderKind>) -> Result<ProviderKind, CliError> {
+fn chosen(offer: &[ProviderKind], named: Option<ProviderKind>) -> Result<ProviderKind> {
     let names: Vec<&str> = offer.iter().map(|kind| kind.as_str()).collect();
     match (named, offer) {
         (_, []) => Err(CliError::plain(
@@ -159,7 +155,7 @@ fn chosen(offer: &[ProviderKind], named: Option<ProviderKind>) -> Result<Provide
     }
 }
 
-async fn list(store: &Store) -> Result<String, CliError> {
+async fn list(store: &Store) -> Result<String> {
     let mut text = String::new();
     for row in connected::all(store).await? {
         let whose = match &row.person_id {
@@ -194,7 +190,7 @@ async fn list(store: &Store) -> Result<String, CliError> {
 
 /// Shares an account with these people and whoever sits here; without any, with everybody. What somebody else has connected
 /// stays theirs alone.
-async fn share(store: &Store, account: &AccountId, with: &[String]) -> Result<String, CliError> {
+async fn share(store: &Store, account: &AccountId, with: &[String]) -> Result<String> {
     let you = people::person(store, CHANNEL, USER, "you").await?;
     let row = connected::by_id(store, account).await?;
     if row.is_none_or(|row| row.person_id.is_some_and(|person| person != you.id)) {
@@ -221,7 +217,7 @@ async fn share(store: &Store, account: &AccountId, with: &[String]) -> Result<St
     Ok(text)
 }
 
-async fn remove(logins: &Logins, account: &AccountId) -> Result<String, CliError> {
+async fn remove(logins: &Logins, account: &AccountId) -> Result<String> {
     match logins.disconnect(account).await.map_err(failed)? {
         true => Ok("Disconnected, and erased here.\n".to_owned()),
         false => Err(CliError::plain("there is no such account; `adjutant account list` shows them")),

@@ -17,7 +17,7 @@ use adjutant_types::clock::{self, SharedClock, SystemClock};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::Receiver;
 
-use super::{ChatArgs, CliError};
+use super::{ChatArgs, CliError, Result};
 use crate::service::{self, Channel, Service};
 
 /// The console's name among the channels.
@@ -31,7 +31,7 @@ pub(super) struct Session {
     conversation: String,
 }
 
-pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode> {
     let clock: SharedClock = Arc::new(SystemClock);
     let conversation = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());
     let ids = clock.clone();
@@ -53,7 +53,7 @@ async fn once(
     conversation: String,
     source: &Source,
     text: String,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode> {
     let length = text.chars().count();
     if text.trim().is_empty() {
         return Err(CliError::Usage("the message is empty; write it after --once".to_owned()));
@@ -78,12 +78,7 @@ async fn once(
     Ok(code)
 }
 
-async fn json(
-    config: &Config,
-    clock: SharedClock,
-    conversation: String,
-    source: Source,
-) -> Result<ExitCode, CliError> {
+async fn json(config: &Config, clock: SharedClock, conversation: String, source: Source) -> Result<ExitCode> {
     let session = Session::start(config, clock, conversation, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
@@ -113,7 +108,7 @@ async fn interactive(
     clock: SharedClock,
     conversation: String,
     source: Source,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode> {
     let style = Style::Interactive { conversation: conversation.clone() };
     let session = Session::start(config, clock, conversation, style).await?;
     if stdin().is_terminal() {
@@ -132,12 +127,7 @@ async fn interactive(
 }
 
 impl Session {
-    async fn start(
-        config: &Config,
-        clock: SharedClock,
-        conversation: String,
-        style: Style,
-    ) -> Result<Self, CliError> {
+    async fn start(config: &Config, clock: SharedClock, conversation: String, style: Style) -> Result<Self> {
         let out =
             adjutant_console::stdout().map_err(|error| CliError::failed("can't write to stdout", error))?;
         Self::start_on(config, clock, conversation, style, Box::new(out), |port, _| port).await
@@ -151,7 +141,7 @@ impl Session {
         style: Style,
         out: Box<dyn Write + Send>,
         wrap: impl FnOnce(Arc<ConsolePort>, &Store) -> Arc<dyn ChatPort>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         let settings = Settings {
             channel: CHANNEL.to_owned(),
             style: style.clone(),
@@ -181,10 +171,7 @@ impl Session {
     }
 
     /// Runs `work` to its end, or until stdout is closed; the next process delivers what is left.
-    pub(super) async fn while_read(
-        &self,
-        work: impl Future<Output = Result<(), CliError>>,
-    ) -> Result<(), CliError> {
+    pub(super) async fn while_read(&self, work: impl Future<Output = Result<()>>) -> Result<()> {
         tokio::select! {
             done = work => done,
             () = self.port.reader_gone() => Ok(()),
@@ -192,7 +179,7 @@ impl Session {
     }
 
     /// Reads a person's lines until they leave.
-    async fn talk(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
+    async fn talk(&self, mut events: Receiver<Event>) -> Result<()> {
         let mut interrupted = false;
         while let Some(event) = events.recv().await {
             match event {
@@ -219,7 +206,7 @@ impl Session {
     }
 
     /// Reads lines from a pipe, and answers each before it reads the next.
-    async fn read(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
+    async fn read(&self, mut events: Receiver<Event>) -> Result<()> {
         self.service.idle().await;
         while let Some(event) = events.recv().await {
             match event {
@@ -238,14 +225,14 @@ impl Session {
         Ok(())
     }
 
-    pub(super) async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
+    pub(super) async fn accept(&self, inbound: Inbound) -> Result<()> {
         self.service.deliverer.receipts_stored(&inbound).await;
         self.service.accept(inbound, async || {}).await?;
         Ok(())
     }
 
     /// Waits for the running turns; Ctrl-C stops them, a second one leaves.
-    async fn wait_for_turns(&self) -> Result<(), CliError> {
+    async fn wait_for_turns(&self) -> Result<()> {
         let mut interrupted = false;
         loop {
             tokio::select! {
@@ -262,14 +249,14 @@ impl Session {
     }
 
     /// The exit status for the turn that answered a message.
-    async fn outcome(&self, event: &EventId) -> Result<ExitCode, CliError> {
+    async fn outcome(&self, event: &EventId) -> Result<ExitCode> {
         let store = self.service.store();
         let turn = turns::of_event(store, &format!("{CHANNEL} {}", event.0)).await?;
         let bad = turn.is_some_and(|turn| matches!(turn.status.as_str(), "failed" | "dead"));
         Ok(if bad { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 
-    fn greet(&self, config: &Config) -> Result<(), CliError> {
+    fn greet(&self, config: &Config) -> Result<()> {
         let name = &config.assistant.name;
         let model = &config.model.main.first;
         let greeting = match model.provider.as_str() {
@@ -279,7 +266,7 @@ impl Session {
         super::out(&format!("{}\n", render::message(&greeting, &[], Theme::of_stdout())))
     }
 
-    pub(super) async fn shut_down(self, patience: Duration) -> Result<(), CliError> {
+    pub(super) async fn shut_down(self, patience: Duration) -> Result<()> {
         Ok(self.service.shut_down(patience).await?)
     }
 }

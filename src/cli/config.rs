@@ -10,11 +10,11 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 
 use super::init::draft::Draft;
 use super::init::{can_be_read, write};
-use super::{CliError, next, out, say, settings};
+use super::{CliError, Result, next, out, say, settings};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
-pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode, CliError> {
+pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode> {
     let (config, mut problems) = Config::load_partly(path, env)?;
     match can_start(&config) {
         Err(CliError::Config(more)) if !problems.is_empty() => problems.extend(more.problems),
@@ -27,13 +27,13 @@ pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode, CliError
 }
 
 /// Fails with every problem that a start would find in this configuration.
-pub(super) fn can_start(config: &Config) -> Result<(), CliError> {
+pub(super) fn can_start(config: &Config) -> Result<()> {
     let clock: SharedClock = Arc::new(SystemClock);
     let problems = service::check(config, &clock);
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
-pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode, CliError> {
+pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode> {
     let mut lenient = env.clone();
     lenient.expects_secrets = true;
     let config = Config::load(path, &lenient)?;
@@ -67,7 +67,7 @@ pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Res
 }
 
 /// A line for each role whose model isn't there.
-fn warnings(config: &Config) -> Result<String, CliError> {
+fn warnings(config: &Config) -> Result<String> {
     let skills = service::load_skills(config).map_err(|error| CliError::plain(error.to_string()))?;
     let missing = service::missing_models(config, &skills.roles.current());
     Ok(missing.iter().map(|problem| format!("{problem}\n")).collect())

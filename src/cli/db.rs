@@ -13,16 +13,16 @@ use adjutant_engine::gateway::retention::remove_unknown_files;
 use adjutant_skills::accounts::{Logins, SecretStore};
 use adjutant_store::check::{self, Finding};
 use adjutant_store::instances::{self, LivingInstance};
-use adjutant_store::{Result, Store, StoreError, leases, rate_limits};
+use adjutant_store::{Store, StoreError, leases, rate_limits};
 use adjutant_types::clock::rfc3339;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, DbCommand, on_store};
+use super::{CliError, DbCommand, Result, on_store};
 
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
 
-pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode> {
     let done = on_store(&config, async |store| {
         let secrets = Arc::new(SecretStore::new(&config));
         secrets.attach(store);
@@ -39,7 +39,7 @@ pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, 
 }
 
 /// Runs a command; returns its output and whether it found no problems.
-async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(String, bool), CliError> {
+async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(String, bool)> {
     Ok(match command {
         // Opening a store migrates it.
         DbCommand::Migrate => (migrated(store).await?, true),
@@ -56,12 +56,12 @@ async fn run_on(store: &Store, logins: &Logins, command: &DbCommand) -> Result<(
     })
 }
 
-async fn migrated(store: &Store) -> Result<String> {
+async fn migrated(store: &Store) -> Result<String, StoreError> {
     let address = store.backend().shown();
     Ok(format!("the store at {address} is up to date; migrations: {}\n", migrations(store).await?))
 }
 
-async fn migrations(store: &Store) -> Result<String> {
+async fn migrations(store: &Store) -> Result<String, StoreError> {
     let all = check::migrations(store).await?;
     let last = all.last().map(|(version, name)| format!(", latest {version} ({name})"));
     Ok(format!("{} applied{}", all.len(), last.unwrap_or_default()))
@@ -97,7 +97,7 @@ fn rollback_plan(store: &Store) -> String {
     )
 }
 
-async fn status(store: &Store) -> Result<String> {
+async fn status(store: &Store) -> Result<String, StoreError> {
     let mut rows = vec![
         ("store".to_owned(), store.backend().shown()),
         ("size".to_owned(), size(check::size(store).await?)),
@@ -153,7 +153,7 @@ fn described(instance: &LivingInstance, first: &LivingInstance) -> String {
     text
 }
 
-async fn backup(store: &Store, path: &Path) -> Result<String> {
+async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     store.backup(&path).await?;
     let failed = |error: std::io::Error| StoreError::Backup {
@@ -165,7 +165,7 @@ async fn backup(store: &Store, path: &Path) -> Result<String> {
     Ok(format!("copied {} to {} ({bytes})\n", store.backend().shown(), path.display()))
 }
 
-async fn vacuum(store: &Store) -> Result<String, CliError> {
+async fn vacuum(store: &Store) -> Result<String> {
     if !leases::living(store).await?.is_empty() {
         return Err(CliError::plain(
             "another adjutant is using the store; stop it first (systemctl stop adjutant)",

@@ -22,7 +22,7 @@ use adjutant_workflows::trace;
 use adjutant_workflows::trace::text::several;
 use serde::Serialize;
 
-use super::{CliError, next};
+use super::{CliError, Result, next};
 use crate::service;
 
 /// The checks and the codes of their problems, for docs/troubleshooting.md. A code never changes its meaning.
@@ -88,7 +88,7 @@ impl Checks {
     }
 }
 
-pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode> {
     let mut checks = Checks::default();
     let (ending, next_step) = match config {
         Ok(config) => {
@@ -179,7 +179,7 @@ async fn check_store(store: &Store, checks: &mut Checks) {
     }
 }
 
-fn json(checks: &[Check]) -> Result<String, CliError> {
+fn json(checks: &[Check]) -> Result<String> {
     #[derive(Serialize)]
     struct Report<'a> {
         ok: bool,

@@ -14,7 +14,7 @@ use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, SearchConfi
 use adjutant_types::clock::SystemClock;
 
 use super::chat::PATIENCE;
-use super::{CliError, EvalArgs, EvalCommand, out};
+use super::{CliError, EvalArgs, EvalCommand, Result, out};
 use crate::service;
 use report::ModelRun;
 use stage::Stage;
@@ -24,7 +24,7 @@ const STORE: &str = "adjutant.db";
 const NOTES: &str = "notes";
 
 /// Runs `adjutant eval`. The exit status is 1 if something forbidden was done.
-pub(super) async fn run(config: &Config, args: &EvalArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: &Config, args: &EvalArgs) -> Result<ExitCode> {
     if let Some(EvalCommand::Replay(args)) = &args.command {
         return replay::run(config, args).await;
     }
@@ -82,7 +82,7 @@ fn no_folder(error: std::io::Error) -> CliError {
 }
 
 /// The models to compare: those of these names, or the configured ones as they work together.
-fn models(config: &Config, names: &[String]) -> Result<Vec<(String, ModelConfig)>, CliError> {
+fn models(config: &Config, names: &[String]) -> Result<Vec<(String, ModelConfig)>> {
     let main = &config.model.main.first;
     if main.provider == BUILTIN {
         return Err(CliError::Missing("no model is configured; `adjutant init` sets one up".to_owned()));

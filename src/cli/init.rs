@@ -23,14 +23,10 @@ use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
-use super::{CliError, InitArgs, next, out, service};
+use super::{CliError, InitArgs, Result, next, out, service};
 
 /// Runs `adjutant init`. Returns the file if the person wants the bot started with it.
-pub(super) async fn run(
-    path: Option<&Path>,
-    env: &Env,
-    args: &InitArgs,
-) -> Result<Option<PathBuf>, CliError> {
+pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<Option<PathBuf>> {
     let is_root = rustix::process::geteuid().is_root();
     let path = path.map(Path::to_owned).or_else(|| default_path(env, is_root)).ok_or_else(|| {
         CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
@@ -76,7 +72,7 @@ pub(super) async fn run(
 }
 
 /// At the first start in a terminal, offers a model that is here already, and writes it into a new file.
-pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config, CliError> {
+pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config> {
     if config.path.is_some() || config.data_dir.exists() || !can_ask(env) {
         return Ok(config);
     }
@@ -102,7 +98,7 @@ pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config
 }
 
 /// Fails with the problems of the file, but secrets may be missing here: the service can have others.
-pub(super) fn can_be_read(draft: &Draft) -> Result<Config, CliError> {
+pub(super) fn can_be_read(draft: &Draft) -> Result<Config> {
     match draft.read() {
         Ok(config) => can_start(&config).map(|()| config),
         Err(_) => Ok(draft.read_without_secrets()?),
@@ -115,7 +111,7 @@ fn can_ask(env: &Env) -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_plain
 }
 
-async fn check_all(draft: &Draft, parts: &[Part]) -> Result<(), CliError> {
+async fn check_all(draft: &Draft, parts: &[Part]) -> Result<()> {
     draft.read()?;
     let mut is_ok = true;
     for part in parts {
@@ -130,7 +126,7 @@ async fn check_all(draft: &Draft, parts: &[Part]) -> Result<(), CliError> {
 }
 
 /// Fails before the questions rather than after them.
-fn check_writable(path: &Path) -> Result<(), CliError> {
+fn check_writable(path: &Path) -> Result<()> {
     let folder = path.ancestors().skip(1).map(or_here).find(|folder| folder.exists());
     let writable = rustix::fs::access(folder.unwrap_or(Path::new("/")), Access::WRITE_OK);
     writable.map_err(|error| {
@@ -146,7 +142,7 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-fn save(path: &Path, draft: &Draft) -> Result<(), CliError> {
+fn save(path: &Path, draft: &Draft) -> Result<()> {
     write(path, &draft.text())
         .map_err(|error| CliError::failed(format!("can't write {}", path.display()), error))
 }

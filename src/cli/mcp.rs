@@ -17,12 +17,12 @@ use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
 use super::oauth::{attached, by_browser, in_words, plain};
-use super::{CliError, McpCommand as Command, confirmed, on_store, out, say};
+use super::{CliError, McpCommand as Command, Result, confirmed, on_store, out, say};
 
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     if let Command::Probe { env, launch } = &command {
         return probe(&config.launcher(), env, launch).await;
     }
@@ -45,7 +45,7 @@ async fn carry_out(
     store: &Store,
     servers: &McpServers,
     command: &Command,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode> {
     servers.load(store).await?;
     match command {
         Command::List => list(config, store, servers).await,
@@ -55,7 +55,7 @@ async fn carry_out(
     }
 }
 
-async fn list(config: &Config, store: &Store, servers: &McpServers) -> Result<ExitCode, CliError> {
+async fn list(config: &Config, store: &Store, servers: &McpServers) -> Result<ExitCode> {
     let mut text = String::new();
     let oauth = attached(config, store).await?;
     let width = servers.names().map(str::len).max().unwrap_or_default();
@@ -85,12 +85,12 @@ fn launch(launch: &McpLaunch) -> String {
     }
 }
 
-async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection, CliError> {
+async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection> {
     check_configured(servers.names(), name)?;
     servers.inspect(name).await.map_err(|error| CliError::plain(error.message.whole()))
 }
 
-fn check_configured<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<(), CliError> {
+fn check_configured<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Result<()> {
     let names: Vec<&str> = names.collect();
     if names.contains(&name) {
         return Ok(());
@@ -100,7 +100,7 @@ fn check_configured<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Res
     Err(CliError::plain(message))
 }
 
-async fn login(config: &Config, store: &Store, server: &str, is_login: bool) -> Result<ExitCode, CliError> {
+async fn login(config: &Config, store: &Store, server: &str, is_login: bool) -> Result<ExitCode> {
     let oauth = attached(config, store).await?;
     if is_login {
         by_browser(oauth.log_in_at_server(server).await.map_err(plain)?).await?;
@@ -113,7 +113,7 @@ async fn login(config: &Config, store: &Store, server: &str, is_login: bool) -> 
     say(&format!("{server}: {text}\n"))
 }
 
-async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError> {
+async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode> {
     let found = inspect(servers, server).await?;
     let mut text = about(&found);
     let domains = servers.domains();
@@ -156,7 +156,7 @@ async fn accept(
     name: &str,
     only: &[String],
     yes: bool,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode> {
     let found = inspect(servers, name).await?;
     if let Some(unknown) = only.iter().find(|tool| !found.has(tool)) {
         return Err(CliError::plain(format!("{name} has no tool '{}'", line(unknown, 60))));
@@ -213,7 +213,7 @@ fn describe(text: &mut String, server: &str, servers: &McpServers, tool: &Defini
     }
 }
 
-async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
+async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result<ExitCode> {
     let is_address = |word: &String| word.starts_with("https://") || word.starts_with("http://");
     let launch = match launch {
         [url] if is_address(url) => McpLaunch::Url {

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::memories::{self, KeptRow};
-use adjutant_store::{Batch, Result, Store};
+use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::{MemoryId, clock};
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, MemoryCommand, on_store, say};
+use super::{CliError, MemoryCommand, Result, on_store, say};
 
-pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode> {
     let text = on_store(&config, async |store| match &command {
         MemoryCommand::List { who } => Ok(list(store, &config, who.as_deref()).await?),
         MemoryCommand::Forget { id } => forget(store, &config, &id.as_str().into()).await,
@@ -19,7 +19,7 @@ pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCo
     say(&text.await?)
 }
 
-async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String> {
+async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String, StoreError> {
     let mut text = String::new();
     for row in memories::kept(store).await? {
         let KeptRow { name, memory, quote, .. } = &row;
@@ -41,7 +41,7 @@ async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<Strin
     Ok(text)
 }
 
-async fn forget(store: &Store, config: &Config, id: &MemoryId) -> Result<String, CliError> {
+async fn forget(store: &Store, config: &Config, id: &MemoryId) -> Result<String> {
     let Some(row) = memories::kept(store).await?.into_iter().find(|row| row.memory.id == *id) else {
         return Err(CliError::plain(format!(
             "no memory has the id '{id}'; `adjutant memory list` shows them"

@@ -48,7 +48,9 @@ use args::{
 };
 pub use error::CliError;
 
-pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
+
+pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
         Command::Chat(args) if args.is_interactive() => {
@@ -94,12 +96,12 @@ fn columns() -> usize {
 }
 
 /// Asks on the terminal; `instead` says what to use without one.
-fn confirmed(sentence: &str, instead: &str) -> Result<bool, CliError> {
+fn confirmed(sentence: &str, instead: &str) -> Result<bool> {
     Ok(matches!(answer(sentence, instead)?.as_str(), "yes" | "y"))
 }
 
 /// The answer in small letters.
-fn answer(sentence: &str, instead: &str) -> Result<String, CliError> {
+fn answer(sentence: &str, instead: &str) -> Result<String> {
     if !io::stdin().is_terminal() {
         return Err(CliError::Usage(format!("can't ask for confirmation without a terminal; use {instead}")));
     }
@@ -121,10 +123,7 @@ fn write_new(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Asks the store, and closes it whatever comes of that.
-async fn on_store<T>(
-    config: &Config,
-    question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,
-) -> Result<T, CliError> {
+async fn on_store<T>(config: &Config, question: impl AsyncFnOnce(&Store) -> Result<T>) -> Result<T> {
     let store = open_store(config, Arc::new(SystemClock)).await?;
     let answer = question(&store).await;
     store.close().await;
@@ -132,12 +131,12 @@ async fn on_store<T>(
 }
 
 /// Ends a command that has done its work and says this.
-fn say(text: &str) -> Result<ExitCode, CliError> {
+fn say(text: &str) -> Result<ExitCode> {
     out(text).map(|()| ExitCode::SUCCESS)
 }
 
 /// Writes to stdout; a closed pipe is an error, not a panic.
-pub(crate) fn out(text: &str) -> Result<(), CliError> {
+pub(crate) fn out(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     written.map_err(|error| CliError::failed("can't write to stdout", error))

@@ -13,21 +13,21 @@ use adjutant_types::clock::local_day;
 use adjutant_types::invisible_chars::line;
 use tokio::sync::oneshot;
 
-use super::{CliError, OAuthCommand as Command, on_store, out};
+use super::{CliError, OAuthCommand as Command, Result, on_store, out};
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     on_store(&config, async |store| carry_out(&config, store, command).await).await
 }
 
 /// The logins, in this store.
-pub(super) async fn attached(config: &Config, store: &Store) -> Result<OAuth, CliError> {
+pub(super) async fn attached(config: &Config, store: &Store) -> Result<OAuth> {
     let oauth = OAuth::new(config);
     oauth.attach(store);
     oauth.take_over().await.map_err(|error| CliError::plain(error.to_string()))?;
     Ok(oauth)
 }
 
-async fn carry_out(config: &Config, store: &Store, command: Command) -> Result<ExitCode, CliError> {
+async fn carry_out(config: &Config, store: &Store, command: Command) -> Result<ExitCode> {
     let oauth = attached(config, store).await?;
     match command {
         Command::List => out(&list(config, &oauth).await)?,
@@ -82,7 +82,7 @@ pub(super) fn in_words(state: LoginState, config: &Config) -> String {
     }
 }
 
-pub(super) async fn by_browser(login: CodeLogin) -> Result<(), CliError> {
+pub(super) async fn by_browser(login: CodeLogin) -> Result<()> {
     let page = login.page();
     out(&format!(
         "Open this address in your browser and allow access:\n\n  {page}\n\n\
@@ -107,7 +107,7 @@ async fn pasted() -> String {
     }
 }
 
-async fn by_device(login: DeviceLogin) -> Result<(), CliError> {
+async fn by_device(login: DeviceLogin) -> Result<()> {
     let (page, code) = (line(&login.page, 200), line(&login.user_code, 60));
     out(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
     login.finish().await.map_err(plain)

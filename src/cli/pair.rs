@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::access::{self, Pairing, new_code};
-use adjutant_store::{Batch, Result, Store};
+use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::clock;
 
-use super::{CliError, PairCommand, on_store, say};
+use super::{CliError, PairCommand, Result, on_store, say};
 
 /// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;
 
-pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode> {
     let text = on_store(&config, async |store| match &command {
         PairCommand::List => Ok(list(store, &config).await?),
         PairCommand::Approve { code } => approve(store, code).await,
@@ -23,7 +23,7 @@ pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode
     say(&text.await?)
 }
 
-async fn list(store: &Store, config: &Config) -> Result<String> {
+async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
     let mut text = String::new();
     for owner in &config.assistant.owner {
         let _ = writeln!(text, "{owner}  owner");
@@ -53,7 +53,7 @@ async fn list(store: &Store, config: &Config) -> Result<String> {
     Ok(text)
 }
 
-async fn approve(store: &Store, code: &str) -> Result<String, CliError> {
+async fn approve(store: &Store, code: &str) -> Result<String> {
     let Some(paired) = access::approve(store, &code.to_ascii_uppercase()).await? else {
         return Err(CliError::plain(
             "that code is unknown or has expired; its sender gets a new one by writing to the assistant again",
@@ -64,7 +64,7 @@ async fn approve(store: &Store, code: &str) -> Result<String, CliError> {
     Ok(format!("{who} can talk to the assistant on {channel} now, and gets an answer to earlier messages.\n"))
 }
 
-async fn invite(store: &Store) -> Result<String> {
+async fn invite(store: &Store) -> Result<String, StoreError> {
     let code = new_code(store.clock().random());
     let now = store.now();
     let expires_at = now + INVITATION_MS;
@@ -75,7 +75,7 @@ async fn invite(store: &Store) -> Result<String> {
     Ok(format!("{code}\n"))
 }
 
-async fn revoke(store: &Store, who: &str) -> Result<String, CliError> {
+async fn revoke(store: &Store, who: &str) -> Result<String> {
     let Some((channel, user)) = who.split_once(':') else {
         return Err(CliError::Usage(format!("{who:?} must be CHANNEL:USER-ID, as in `adjutant pair list`")));
     };

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use adjutant_config::Config;
 use adjutant_l10n as l10n;
 use adjutant_store::runs::{self, PlanRow};
-use adjutant_store::{Batch, Result, Store, turns};
+use adjutant_store::{Batch, Store, StoreError, turns};
 use adjutant_types::TurnStatus;
 use adjutant_types::clock::utc;
 use adjutant_workflows::plans::{self, Plan};
@@ -17,12 +17,12 @@ use chrono_tz::Tz;
 
 use super::workflow::run::{RunEnd, converse, ended};
 use super::workflow::runs as reports;
-use super::{CliError, PlanArgs, PlanCommand as Command, columns, on_store, out, say};
+use super::{CliError, PlanArgs, PlanCommand as Command, Result, columns, on_store, out, say};
 
 /// Columns of a goal in the list.
 const GOAL: usize = 60;
 
-pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode> {
     let Some(command) = &args.command else { return make(config, args).await };
     let text = on_store(config, async |store| match command {
         Command::List { limit } => Ok(list(store, config.assistant.timezone, *limit).await?),
@@ -34,7 +34,7 @@ pub(super) async fn run(config: &Config, args: &PlanArgs) -> Result<ExitCode, Cl
 }
 
 /// Makes a plan and, after the yes, carries it out.
-async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode, CliError> {
+async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode> {
     let goal = one_line(args.goal.as_deref().unwrap_or_default());
     if goal.is_empty() {
         return Err(CliError::Usage("say what to plan for: adjutant plan \"GOAL\"".to_owned()));
@@ -68,7 +68,7 @@ enum State {
     Ran,
 }
 
-async fn state(store: &Store, row: &PlanRow) -> Result<State> {
+async fn state(store: &Store, row: &PlanRow) -> Result<State, StoreError> {
     if runs::by_id(store, &row.id).await?.is_some() {
         return Ok(State::Ran);
     }
@@ -76,7 +76,7 @@ async fn state(store: &Store, row: &PlanRow) -> Result<State> {
     Ok(if turn.is_some_and(|turn| turn.ended_at.is_none()) { State::Waits } else { State::Dropped })
 }
 
-async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String> {
+async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError> {
     let rows = runs::plans_beginning_with(store, "", limit.into()).await?;
     if rows.is_empty() {
         return Ok("there is no plan yet; `adjutant plan \"GOAL\"` makes one\n".to_owned());
@@ -101,7 +101,7 @@ async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String> {
 }
 
 /// The plan whose id begins like this, the newest for no beginning.
-async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan), CliError> {
+async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan)> {
     let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
     if found.is_empty() {
         return Err(unknown(beginning));
@@ -131,7 +131,7 @@ fn several(beginning: &str) -> CliError {
     CliError::plain(format!("several plans begin with '{beginning}'; write more of the id"))
 }
 
-async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
+async fn show(store: &Store, beginning: &str) -> Result<String> {
     let (row, plan) = find(store, beginning).await?;
     let newest = runs::plan(store, &row.id).await?.map_or(row.version, |newest| newest.version);
     let workflow =
@@ -152,7 +152,7 @@ async fn show(store: &Store, beginning: &str) -> Result<String, CliError> {
     Ok(text)
 }
 
-async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Result<String, CliError> {
+async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Result<String> {
     if !is_name(name) {
         return Err(CliError::plain(format!(
             "'{}' isn't a valid workflow name: use letters, digits, '-' and '_', such as board-meeting",
@@ -176,7 +176,7 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
     Ok(format!("{}\n", l10n::runs::saved(path.display(), name)))
 }
 
-async fn delete(store: &Store, beginning: &str) -> Result<String, CliError> {
+async fn delete(store: &Store, beginning: &str) -> Result<String> {
     let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
     let row = match (beginning.is_empty(), found.len()) {
         (false, 1) => found.swap_remove(0),

@@ -15,10 +15,10 @@ use adjutant_types::AccessLevel;
 use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
-use super::{CliError, RolesCommand as Command};
+use super::{CliError, Result, RolesCommand as Command};
 use crate::service::{build_services, load_skills, missing_models, role_paths};
 
-pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
+pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
     let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
     let paths = role_paths(config);
     let (text, is_ok) = match command {
@@ -49,11 +49,7 @@ fn list(set: &RoleSet) -> String {
     out
 }
 
-fn show_named(
-    set: &RoleSet,
-    name: &str,
-    offered: &BTreeMap<String, AccessLevel>,
-) -> Result<String, CliError> {
+fn show_named(set: &RoleSet, name: &str, offered: &BTreeMap<String, AccessLevel>) -> Result<String> {
     let Some(role) = set.get(name) else {
         let stem = |problem: &&Problem| Path::new(&problem.file).file_stem().is_some_and(|stem| stem == name);
         let broken: Vec<String> = set

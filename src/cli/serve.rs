@@ -19,7 +19,7 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;
 use reqwest::Url;
 
-use super::{CliError, next, out};
+use super::{CliError, Result, next, out};
 use crate::heap;
 use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
@@ -30,7 +30,7 @@ use settings::Editor;
 /// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<ExitCode> {
     logs.apply(config.log.as_deref());
     let (mut stops, mut reloads) = listen_for_signals()?;
     let channels = service::connect(&config)?;
@@ -111,7 +111,7 @@ fn next_steps(config: &Config) -> String {
     missing.collect::<String>() + "Next step: write to it in a chat. Ctrl-C stops it.\n"
 }
 
-fn listen_for_signals() -> Result<(ShutdownSignals, ReloadSignals), CliError> {
+fn listen_for_signals() -> Result<(ShutdownSignals, ReloadSignals)> {
     let signals = ShutdownSignals::listen().and_then(|stops| Ok((stops, ReloadSignals::listen()?)));
     signals.map_err(|error| CliError::failed("can't listen for signals", error))
 }
@@ -122,7 +122,7 @@ async fn serve_http(http: Option<HttpServer>, service: &Service) -> io::Result<(
 }
 
 /// Binds the web page's address, if there is a page.
-async fn bind_page(channels: &[Channel]) -> Result<Option<HttpServer>, CliError> {
+async fn bind_page(channels: &[Channel]) -> Result<Option<HttpServer>> {
     let Some(settings) =
         channels.iter().find_map(|channel| channel.page.as_ref()).map(|page| page.settings())
     else {
@@ -149,7 +149,7 @@ async fn serve_page(bound: Option<HttpServer>, service: &Service, editor: Editor
 }
 
 /// Binds the HTTP endpoint, if there is one, before anything is received.
-async fn bind(config: &Config) -> Result<Option<HttpServer>, CliError> {
+async fn bind(config: &Config) -> Result<Option<HttpServer>> {
     let Some(address) = config.listen else { return Ok(None) };
     let http = HttpServer::bind(address).await.map_err(|error| {
         CliError::plain(format!(
@@ -217,7 +217,7 @@ fn readiness(service: &Service) -> ReadinessCheck {
 }
 
 /// False if a signal came meanwhile: it means now, and for good. The journal has the rest.
-async fn shut_down(service: Service, stops: &mut ShutdownSignals) -> Result<bool, CliError> {
+async fn shut_down(service: Service, stops: &mut ShutdownSignals) -> Result<bool> {
     tokio::select! {
         result = service.shut_down(PATIENCE) => Ok(result.map(|()| true)?),
         () = stops.next() => Ok(false),

@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 use adjutant_config::Env;
 
-use super::{CliError, ServiceCommand, out};
+use super::{CliError, Result, ServiceCommand, out};
 use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";
@@ -31,7 +31,7 @@ pub(super) fn is_installed() -> bool {
 }
 
 /// Starts the machine's service, and waits until it is ready.
-pub(super) fn start() -> Result<(), CliError> {
+pub(super) fn start() -> Result<()> {
     out("  … starting")?;
     let started = run_systemd(Command::new(START[0]).args(&START[1..]));
     out("\r\x1b[K")?;
@@ -39,7 +39,7 @@ pub(super) fn start() -> Result<(), CliError> {
     out("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
 }
 
-pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode, CliError> {
+pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode> {
     let (ServiceCommand::Install { user }
     | ServiceCommand::Uninstall { user }
     | ServiceCommand::Status { user }) = *command;
@@ -58,11 +58,11 @@ pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode, CliEr
     Ok(ExitCode::SUCCESS)
 }
 
-fn program() -> Result<PathBuf, CliError> {
+fn program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| CliError::failed("can't find this program's path", error))
 }
 
-fn install(unit: &Unit) -> Result<(), CliError> {
+fn install(unit: &Unit) -> Result<()> {
     let text = unit.text(&program()?)?;
     // Before anything is written: is systemd there?
     unit.systemctl(&["daemon-reload"])?;
@@ -100,7 +100,7 @@ fn install(unit: &Unit) -> Result<(), CliError> {
     ))
 }
 
-fn uninstall(unit: &Unit) -> Result<(), CliError> {
+fn uninstall(unit: &Unit) -> Result<()> {
     let packaged = unit.packaged.as_ref().filter(|packaged| packaged.exists());
     if !unit.path.exists() && packaged.is_none() {
         return out(&format!("{} does not exist; nothing to do\n", unit.path.display()));
@@ -125,7 +125,7 @@ fn uninstall(unit: &Unit) -> Result<(), CliError> {
     }
 }
 
-fn status(unit: &Unit) -> Result<ExitCode, CliError> {
+fn status(unit: &Unit) -> Result<ExitCode> {
     const WANTED: &str = "--property=LoadState,UnitFileState,ActiveState,SubState,StatusText,FragmentPath";
     let shown = unit.systemctl(&["show", WANTED, SERVICE])?;
     let value = |name: &str| {
@@ -146,13 +146,13 @@ fn status(unit: &Unit) -> Result<ExitCode, CliError> {
 }
 
 impl Unit {
-    fn systemctl(&self, words: &[&str]) -> Result<String, CliError> {
+    fn systemctl(&self, words: &[&str]) -> Result<String> {
         run_systemd(Command::new("systemctl").args(self.is_users.then_some("--user")).args(words))
     }
 }
 
 /// Runs one of systemd's programs; returns its output.
-fn run_systemd(command: &mut Command) -> Result<String, CliError> {
+fn run_systemd(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => CliError::plain(format!(
@@ -173,7 +173,7 @@ fn has_text(path: &Path, text: &str) -> bool {
 }
 
 /// Writes the unit; a different one is renamed first.
-fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
+fn write_unit(path: &Path, text: &str) -> Result<()> {
     if has_text(path, text) {
         return out(&format!("{} is up to date\n", path.display()));
     }
@@ -188,19 +188,19 @@ fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 /// Renames a unit that differs from ours: an older one, or one that somebody edited.
-fn keep_old(path: &Path) -> Result<(), CliError> {
+fn keep_old(path: &Path) -> Result<()> {
     let mut name = OsString::from(path);
     name.push(".old");
     fs::rename(path, &name).map_err(|error| cant("rename", path, error))?;
     out(&format!("{} was different; it is kept as {}\n", path.display(), Path::new(&name).display()))
 }
 
-fn make_folder(path: &Path, mode: u32) -> Result<(), CliError> {
+fn make_folder(path: &Path, mode: u32) -> Result<()> {
     let made = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
     made.map_err(|error| cant("create", path, error))
 }
 
-fn write(path: &Path, text: &str, mode: u32) -> Result<(), CliError> {
+fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     if let Some(folder) = path.parent() {
         make_folder(folder, 0o755)?;
     }

@@ -14,7 +14,7 @@ use rustix::fs::Access;
 use similar::{ChangeTag, TextDiff};
 use toml_edit::Value;
 
-use super::CliError;
+use super::Result;
 use super::config::can_start;
 use super::init::check::Part;
 use super::init::draft::{Draft, secret};
@@ -217,7 +217,7 @@ pub(super) fn change(
 }
 
 /// Reads a draft as `adjutant config check` does.
-pub(super) fn check(draft: &Draft) -> Result<Config, CliError> {
+pub(super) fn check(draft: &Draft) -> Result<Config> {
     let config = draft.read()?;
     can_start(&config)?;
     Ok(config)

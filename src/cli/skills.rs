@@ -19,10 +19,10 @@ use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::text::several;
 use serde_json::Value;
 
-use super::{CliError, SkillsCommand as Command};
+use super::{CliError, Result, SkillsCommand as Command};
 use crate::service;
 
-pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
+pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Add { path, network, read, write, yes } => {
             let permissions = add::permissions(*network, read, write)?;
@@ -47,13 +47,8 @@ pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCo
 }
 
 /// Runs the command; returns its output and whether it found no problems.
-fn run(
-    paths: &[PathBuf],
-    builtins: &[&str],
-    layer: &Layer,
-    command: &Command,
-) -> Result<(String, bool), CliError> {
-    let load = || -> Result<Arc<Registry>, CliError> {
+fn run(paths: &[PathBuf], builtins: &[&str], layer: &Layer, command: &Command) -> Result<(String, bool)> {
+    let load = || -> Result<Arc<Registry>> {
         let skills = Skills::load_with(paths, builtins, Some(layer.clone()));
         let lines =
             |problems: &[Problem]| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n");
@@ -72,7 +67,7 @@ fn run(
     })
 }
 
-fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
+fn show_named(registry: &Registry, name: &str) -> Result<String> {
     if let Some(skill) = registry.unavailable().iter().find(|skill| skill.name == name) {
         let missing = missing(skill);
         return Ok(format!("{}\n  {}\n\n{NOT_HERE}: {missing}\n", skill.signature(), skill.summary));
@@ -215,7 +210,7 @@ fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Laye
     (out, problems.is_empty())
 }
 
-fn new(paths: &[PathBuf], name: &str) -> Result<String, CliError> {
+fn new(paths: &[PathBuf], name: &str) -> Result<String> {
     let (domain, word) = name.split_once('.').unwrap_or((name, "today"));
     if !is_word(domain) || !is_word(word) {
         return Err(CliError::plain(format!(

@@ -8,12 +8,12 @@ use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, people};
 use adjutant_workflows::trace::{self, Style, one_line};
 
-use super::{CliError, TraceArgs, on_store};
+use super::{CliError, Result, TraceArgs, on_store};
 
 /// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
 
-pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode> {
     on_store(&config, async |store| show(store, &args, style(), &mut io::stdout()).await).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -23,7 +23,7 @@ pub(crate) async fn show(
     args: &TraceArgs,
     style: Style,
     out: &mut (dyn Write + Send),
-) -> Result<(), CliError> {
+) -> Result<()> {
     for (number, turn) in wanted(store, args).await?.iter().enumerate() {
         let trace = trace::load(store, turn, args.calls).await?;
         let text = if args.json {
@@ -40,7 +40,7 @@ pub(crate) async fn show(
 }
 
 /// The requested turns: at least one.
-async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliError> {
+async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>> {
     if let Some(name) = &args.conversation {
         return of_conversation(store, name).await;
     }
@@ -74,7 +74,7 @@ fn excerpt(turn: &TurnRow) -> String {
     one_line(&turn.text).chars().take(60).collect()
 }
 
-async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliError> {
+async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>> {
     let found = people::conversations_named(store, name).await?;
     let conversation = match found.as_slice() {
         [only] => only,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use adjutant_config::Config;
 use adjutant_store::usage::questions::{QuestionUse, RuleUse};
 use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
-use adjutant_store::{Result, Store};
+use adjutant_store::{Store, StoreError};
 use adjutant_types::clock::{local_to_utc, rfc3339};
 use adjutant_workflows::trace::{cost, count, duration, one_line};
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeZone};
@@ -17,15 +17,15 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::{CliError, UsageArgs, UsageBy, on_store, say};
+use super::{Result, UsageArgs, UsageBy, on_store, say};
 
-pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode> {
     let zone = config.assistant.timezone;
     say(&on_store(&config, async |store| Ok(command(store, zone, &args).await?)).await?)
 }
 
 /// The usage as a table or as JSON.
-async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String> {
+async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, StoreError> {
     let first =
         first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));
     let (from, to) = (local_to_utc(first.and_time(NaiveTime::MIN), zone).timestamp_millis(), store.now() + 1);

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use adjutant_config::Config;
 use adjutant_store::people::Person;
-use adjutant_store::{Result, Store, instances, known, passkeys, people, web};
+use adjutant_store::{Store, StoreError, instances, known, passkeys, people, web};
 use adjutant_types::clock::utc;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, WebCommand, on_store, say};
+use super::{CliError, Result, WebCommand, on_store, say};
 
-pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode> {
     let page = config.page().map(|(_, url)| url.to_owned());
     let Some(page) = page else {
         let problem = "the web page is off\nNext step: add the line [channels.web] to the configuration and restart `adjutant serve`.";
@@ -25,7 +25,7 @@ pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode,
     say(&text.await?)
 }
 
-async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, CliError> {
+async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String> {
     let person = match who {
         None => people::person(store, "console", "local", "you").await?,
         Some(who) => only(store, who).await?,
@@ -40,7 +40,7 @@ async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, C
 }
 
 /// The only person that is meant by this.
-pub(super) async fn only(store: &Store, who: &str) -> Result<Person, CliError> {
+pub(super) async fn only(store: &Store, who: &str) -> Result<Person> {
     let mut found = known::find_people(store, who, 2).await?;
     match (found.pop(), found.is_empty()) {
         (Some(person), true) => Ok(person),
@@ -51,7 +51,7 @@ pub(super) async fn only(store: &Store, who: &str) -> Result<Person, CliError> {
     }
 }
 
-async fn list(store: &Store) -> Result<String> {
+async fn list(store: &Store) -> Result<String, StoreError> {
     let sessions = web::sessions(store, None).await?.into_iter();
     let sessions =
         sessions.map(|one| (one.id, one.person_id, "since", one.created_at, Some(one.seen_at), one.browser));
@@ -72,7 +72,7 @@ async fn list(store: &Store) -> Result<String> {
     Ok(text)
 }
 
-async fn revoke(store: &Store, which: &str) -> Result<String, CliError> {
+async fn revoke(store: &Store, which: &str) -> Result<String> {
     for passkey in passkeys::list(store, None).await? {
         if passkey.key == which {
             passkeys::remove(store, which, &passkey.person_id).await?;

@@ -25,11 +25,11 @@ use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles};
 use serde_json::{Map, Value};
 
-use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command, on_store, say};
+use super::{CliError, Result, RunArgs, WorkflowArgs, WorkflowCommand as Command, on_store, say};
 use crate::service::role_paths;
 use hold::Control;
 
-pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode> {
     let workspace = || Workspace::open(config);
     let text = match &args.command {
         Command::List => workspace()?.list(),
@@ -73,7 +73,7 @@ struct Workspace<'w> {
 }
 
 impl<'w> Workspace<'w> {
-    fn open(config: &'w Config) -> Result<Self, CliError> {
+    fn open(config: &'w Config) -> Result<Self> {
         let builtins = builtin::names_for(config);
         let skills = Skills::load(&config.skills.paths, &builtins).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -87,7 +87,7 @@ impl<'w> Workspace<'w> {
     }
 
     /// The workflow of a name or a file, and all workflows.
-    fn find(&self, name: &str) -> Result<(Catalogue, Workflow), CliError> {
+    fn find(&self, name: &str) -> Result<(Catalogue, Workflow)> {
         let path = Path::new(name);
         let mut all = self.all();
         if is_file(name) {
@@ -152,7 +152,7 @@ impl<'w> Workspace<'w> {
         out
     }
 
-    fn check(&self, path: Option<&Path>) -> Result<ExitCode, CliError> {
+    fn check(&self, path: Option<&Path>) -> Result<ExitCode> {
         let found = match path {
             None => self.all(),
             Some(path) => {
@@ -205,7 +205,7 @@ impl<'w> Workspace<'w> {
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
-    fn dry_run(&self, args: &RunArgs) -> Result<String, CliError> {
+    fn dry_run(&self, args: &RunArgs) -> Result<String> {
         let (all, workflow) = self.find(&args.name)?;
         let inputs = resolve(&workflow, &given(&args.input))
             .map_err(|problems| CliError::Usage(problems.join("\n")))?;
@@ -237,7 +237,7 @@ impl<'w> Workspace<'w> {
         adjutant_workflows::date_values(now)
     }
 
-    fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {
+    fn new_file(&self, name: &str, from: &str) -> Result<String> {
         named(name)?;
         let templates = || BUILT_IN.iter().map(|(name, _)| *name);
         let Some((_, text)) = BUILT_IN.iter().find(|(name, _)| *name == from) else {
@@ -262,7 +262,7 @@ impl<'w> Workspace<'w> {
     }
 
     /// Writes a new file and returns its path.
-    fn write(&self, name: &str, text: &str) -> Result<String, CliError> {
+    fn write(&self, name: &str, text: &str) -> Result<String> {
         let folder = self.folder();
         save(&folder, name, text).map(|path| path.display().to_string()).map_err(|error| {
             let path = folder.join(format!("{name}.yaml"));
@@ -293,7 +293,7 @@ fn given(input: &[(String, String)]) -> BTreeMap<String, Value> {
     input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect()
 }
 
-fn named(name: &str) -> Result<(), CliError> {
+fn named(name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }

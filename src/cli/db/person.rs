@@ -7,13 +7,13 @@ use adjutant_store::{Store, connected, known, leases};
 use adjutant_workflows::trace::one_line;
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::{CliError, answer};
+use crate::cli::{CliError, Result, answer};
 
 /// How many people to list if a name is ambiguous.
 const LISTED: i64 = 5;
 
 /// Everything known about a person, as JSON.
-pub(super) async fn export(store: &Store, who: &str) -> Result<String, CliError> {
+pub(super) async fn export(store: &Store, who: &str) -> Result<String> {
     let person = find(store, who).await?;
     let all = known::export(store, &person.id).await?;
     let json = serde_json::to_string_pretty(&all);
@@ -21,12 +21,7 @@ pub(super) async fn export(store: &Store, who: &str) -> Result<String, CliError>
 }
 
 /// Erases a person after a confirmation. Returns the output and whether it was done.
-pub(super) async fn erase(
-    store: &Store,
-    logins: &Logins,
-    who: &str,
-    yes: bool,
-) -> Result<(String, bool), CliError> {
+pub(super) async fn erase(store: &Store, logins: &Logins, who: &str, yes: bool) -> Result<(String, bool)> {
     let person = find(store, who).await?;
     let name = format!("{} ({})", one_line(&person.name), accounts(store, &person).await?);
     if !leases::living(store).await?.is_empty() {
@@ -58,13 +53,13 @@ pub(super) async fn erase(
     Ok((text, true))
 }
 
-async fn accounts(store: &Store, person: &Person) -> Result<String, CliError> {
+async fn accounts(store: &Store, person: &Person) -> Result<String> {
     let accounts = people::accounts(store, &person.id).await?;
     Ok(if accounts.is_empty() { person.id.to_string() } else { one_line(&accounts.join(", ")) })
 }
 
 /// The one person that `who` stands for.
-async fn find(store: &Store, who: &str) -> Result<Person, CliError> {
+async fn find(store: &Store, who: &str) -> Result<Person> {
     let mut found = known::find_people(store, who, LISTED).await?;
     let name = one_line(who);
     match found.len() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use adjutant_chat::Finding;
 use adjutant_config::{Config, OAuthConfig, People};
 use adjutant_skills::accounts::{LOOPBACK, SecretStore, back_at};
-use adjutant_store::{Result, Store, connected};
+use adjutant_store::{Store, StoreError, connected};
 use adjutant_types::{AccountState, ProviderKind};
 use adjutant_workflows::trace::text::several;
 use reqwest::{Client, Response, StatusCode, Url};
@@ -124,7 +124,7 @@ async fn refusal(response: Response) -> Result<Option<String>, reqwest::Error> {
 }
 
 /// Whether the key fits what is sealed, and whose logins have ended.
-pub(super) async fn accounts(config: &Config, store: &Store, checks: &mut Checks) -> Result<()> {
+pub(super) async fn accounts(config: &Config, store: &Store, checks: &mut Checks) -> Result<(), StoreError> {
     let secrets = SecretStore::new(config);
     secrets.attach(store);
     match secrets.check().await {

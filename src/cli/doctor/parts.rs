@@ -9,7 +9,7 @@ use adjutant_models::{Message, Model, ModelError, ModelErrorKind, Request, Role}
 use adjutant_skills::handlers::mcp::{Inspection, McpServers, ToolState};
 use adjutant_skills::handlers::{self, HttpClient};
 use adjutant_skills::oauth::OAuth;
-use adjutant_store::{Result, Store, backups, check, dead, space};
+use adjutant_store::{Store, StoreError, backups, check, dead, space};
 use adjutant_types::clock::{Clock, SystemClock, rfc3339};
 use adjutant_workflows::trace::text::several;
 use futures::future::join_all;
@@ -21,7 +21,7 @@ use crate::service::{self, Channel, StartError};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Checks what the store contains.
-pub(super) async fn store(store: &Store) -> Result<Vec<Finding>> {
+pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
     let mut findings = vec![Finding::ok(format!("{} is readable and writable", store.backend().shown()))];
     for broken in check::findings(store).await? {
         findings.push(Finding::error(

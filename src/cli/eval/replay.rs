@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::usage::table;
-use super::super::{CliError, ReplayArgs, columns, on_store, out};
+use super::super::{CliError, ReplayArgs, Result, columns, on_store, out};
 use super::models;
 use crate::service;
 
@@ -78,7 +78,7 @@ struct ModelRun {
     turns: Vec<Replayed>,
 }
 
-pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode> {
     let compared = models(config, &args.model)?;
     let recorded = on_store(config, async |store| recorded(store, config, args).await).await?;
     if recorded.is_empty() {
@@ -111,7 +111,7 @@ pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode, 
 }
 
 /// The turns to replay, oldest first: those that a model answered, and whose texts are still there.
-async fn recorded(store: &Store, config: &Config, args: &ReplayArgs) -> Result<Vec<Recorded>, CliError> {
+async fn recorded(store: &Store, config: &Config, args: &ReplayArgs) -> Result<Vec<Recorded>> {
     let midnight =
         |day: chrono::NaiveDate| local_to_utc(day.and_time(NaiveTime::MIN), config.assistant.timezone);
     let since = args.since.map_or(0, |day| midnight(day).timestamp_millis());

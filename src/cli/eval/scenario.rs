@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::CliError;
+use super::super::{CliError, Result};
 
 /// Files of the folder of scenarios, which the program has inside.
 macro_rules! shipped {
@@ -208,7 +208,7 @@ fn holds(found: &Value, wanted: &Value) -> bool {
 }
 
 /// The scenarios of a folder, or those that the program has inside. Every problem is told, with its line.
-pub(super) fn load(folder: Option<&Path>) -> Result<Vec<Scenario>, CliError> {
+pub(super) fn load(folder: Option<&Path>) -> Result<Vec<Scenario>> {
     let files = match folder {
         Some(folder) => files_in(folder).map_err(|error| {
             CliError::failed(format!("can't read the scenarios in {}", folder.display()), error)

@@ -28,8 +28,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::super::CliError;
 use super::super::chat::CHANNEL;
+use super::super::{CliError, Result};
 use super::report::Outcome;
 use super::scenario::{Mail, Said, Scenario, TextFile, contains};
 use crate::service::{self, Channel, Models, Service};
@@ -136,7 +136,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn open(config: &Config, scenario: &Scenario) -> Result<Self, CliError> {
+    pub(super) async fn open(config: &Config, scenario: &Scenario) -> Result<Self> {
         let clock = ScenarioClock { begin: scenario.now.timestamp_millis(), since: Instant::now() };
         let store = service::open_store(config, Arc::new(clock)).await?;
         let real_clock: SharedClock = Arc::new(SystemClock);
@@ -166,7 +166,7 @@ impl Stage {
         Ok(Self { service, desk, furnisher })
     }
 
-    pub(super) async fn play(&self, scenario: &Scenario) -> Result<Outcome, CliError> {
+    pub(super) async fn play(&self, scenario: &Scenario) -> Result<Outcome> {
         let things = scenario.world.things().count();
         if things > 0 {
             let answer = self.says("world", "Make what there is.", None).await?;
@@ -216,7 +216,7 @@ impl Stage {
         place: &str,
         text: &str,
         file: Option<&TextFile>,
-    ) -> Result<Option<(Instant, Outbound)>, CliError> {
+    ) -> Result<Option<(Instant, Outbound)>> {
         let event = new_id(&SystemClock);
         let attachment = |file: &TextFile| {
             let remote = RemoteFile { file: file.name.clone(), ..RemoteFile::default() };
@@ -244,7 +244,7 @@ impl Stage {
     }
 
     /// The calls of skills that were carried out in these turns, or may have been.
-    async fn done(&self, turns: &BTreeSet<String>) -> Result<Vec<ExecutionRow>, CliError> {
+    async fn done(&self, turns: &BTreeSet<String>) -> Result<Vec<ExecutionRow>> {
         use ExecutionStatus::{Completed, Running, Unknown};
         let mut done = Vec::new();
         for turn in turns {

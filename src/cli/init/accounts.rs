@@ -6,14 +6,14 @@ use super::check::Part;
 use super::draft::Draft;
 use super::terminal::Terminal;
 use super::wizard::ask_part;
-use crate::cli::CliError;
+use crate::cli::Result;
 
 /// Ports that start in plain text and upgrade by STARTTLS.
 const STARTTLS: [u16; 3] = [25, 143, 587];
 /// Ports that are encrypted from the start.
 const IMPLICIT: [u16; 2] = [465, 993];
 
-pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     terminal.say(
         "\nEmail, calendar and contacts. Without them, the assistant keeps its own calendar and contacts, and saves emails \
          as files.",
@@ -39,7 +39,7 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
 }
 
 /// Asks for what people can connect themselves.
-async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+async fn connect(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     terminal.say(
         "\nWith /connect in a chat, people log in to their own email and calendar. Nobody else can see it.",
     )?;
@@ -120,7 +120,7 @@ fn microsoft(page: Option<&str>) -> Application {
 }
 
 impl Application {
-    fn ask(&self, draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    fn ask(&self, draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
         let table = ["connect", self.section];
         let is_there = draft.has(&table);
         if !terminal.yes(&format!("Accounts of {}?", self.accounts), is_there)? {
@@ -158,7 +158,7 @@ impl Application {
     }
 }
 
-fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     let from =
         terminal.line("Sender, such as Ada Lovelace <ada@example.org>", &draft.at(&["mail", "from"]))?;
     draft.set_text(&["mail"], "from", &from);
@@ -188,7 +188,7 @@ fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
 }
 
 /// Asks for a calendar or contacts account.
-fn account(draft: &mut Draft, terminal: &mut Terminal, section: &str) -> Result<(), CliError> {
+fn account(draft: &mut Draft, terminal: &mut Terminal, section: &str) -> Result<()> {
     let other = ["calendar"];
     let is_second = section != "calendar" && draft.has(&other);
     let from_other =
@@ -209,7 +209,7 @@ fn password(
     terminal: &mut Terminal,
     table: &[&str],
     other: Option<&[&str]>,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let is_there = draft.has(&[table, &["password"]].concat());
     let other = other.and_then(|other| draft.item(&[other, &["password"]].concat())?.as_value().cloned());
     let enter = match (is_there, &other) {

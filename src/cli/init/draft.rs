@@ -8,7 +8,7 @@ use toml_edit::{
     Array, DocumentMut, Formatted, InlineTable, Item, KeyMut, RawString, Table, TableLike, Value,
 };
 
-use crate::cli::CliError;
+use crate::cli::{CliError, Result};
 
 /// The start of a new file.
 const NEW: &str = "# Written by `adjutant init`. If you run it again, it keeps your changes.\n\
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Draft {
 
 impl Draft {
     /// Opens the file, or starts a new one.
-    pub(in crate::cli) fn open(path: &Path, env: &Env) -> Result<Self, CliError> {
+    pub(in crate::cli) fn open(path: &Path, env: &Env) -> Result<Self> {
         let text = match path.try_exists() {
             Ok(false) => NEW.to_owned(),
             _ => std::fs::read_to_string(path).map_err(|error| {
@@ -53,7 +53,7 @@ impl Draft {
         Self::of_text(&text, path, env)
     }
 
-    pub(in crate::cli) fn of_text(text: &str, path: &Path, env: &Env) -> Result<Self, CliError> {
+    pub(in crate::cli) fn of_text(text: &str, path: &Path, env: &Env) -> Result<Self> {
         // The reader's own messages have line numbers.
         let broken = |why: String| match Config::of_text(text, path, env) {
             Err(error) => CliError::Config(error),

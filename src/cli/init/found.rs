@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::draft::Draft;
 use super::model::{SUGGESTIONS, set_provider};
 use super::terminal::Terminal;
-use crate::cli::CliError;
+use crate::cli::Result;
 
 /// Servers that people run on their own machine, and where these listen.
 const LOCAL: &str = "Ollama=http://127.0.0.1:11434/v1/,LM Studio=http://127.0.0.1:1234/v1/,\
@@ -102,7 +102,7 @@ fn with_key(env: &Env) -> impl Iterator<Item = Found> {
 }
 
 /// Offers one after the other; whether the person took one, which is in the draft then.
-pub(super) fn offer(found: &[Found], draft: &mut Draft, terminal: &mut Terminal) -> Result<bool, CliError> {
+pub(super) fn offer(found: &[Found], draft: &mut Draft, terminal: &mut Terminal) -> Result<bool> {
     for model in found {
         if terminal.yes(&model.question, true)? {
             set_provider(draft, &model.provider);

@@ -4,7 +4,7 @@ use adjutant_config::BUILTIN;
 
 use super::draft::Draft;
 use super::terminal::Terminal;
-use crate::cli::CliError;
+use crate::cli::Result;
 
 const TABLE: [&str; 1] = ["model"];
 
@@ -52,7 +52,7 @@ pub(super) const SUGGESTIONS: [Suggestion; 5] = [
 ];
 
 /// Asks for provider, name and key.
-pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     let written = draft.at(&["model", "provider"]);
     let mut items: Vec<&str> = SUGGESTIONS.iter().map(|suggestion| suggestion.about).collect();
     items.extend([

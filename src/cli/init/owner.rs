@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::draft::Draft;
 use super::terminal::{Terminal, Waited};
-use crate::cli::CliError;
+use crate::cli::Result;
 use crate::service::{self, Channel};
 
 /// How long to wait for the first message.
@@ -57,7 +57,7 @@ pub(super) async fn ask(
     terminal: &mut Terminal,
     name: &str,
     setup: &SetupGuide,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let existing = draft.owners(name).join(", ");
     let config = draft.read_only(&["channels", name]).ok();
     let channel = config.and_then(|config| service::connect(&config).ok()?.pop());
@@ -80,7 +80,7 @@ pub(super) async fn ask(
 }
 
 /// The id of the first who writes and is the person at this terminal, or what they type instead.
-async fn writer(terminal: &mut Terminal, channel: &Channel, setup: &SetupGuide) -> Result<String, CliError> {
+async fn writer(terminal: &mut Terminal, channel: &Channel, setup: &SetupGuide) -> Result<String> {
     terminal.say("\n  Whom should it obey? Write anything to your bot now, in private.")?;
     terminal.say(&format!("  Or type your user id ({}). Enter skips this.", setup.own_id))?;
     terminal.say("  Waiting three minutes for your message…")?;

@@ -7,11 +7,11 @@ use adjutant_config::{BUILTIN, Kind};
 use super::check::Part;
 use super::draft::Draft;
 use super::{model, wizard};
-use crate::cli::{CliError, InitArgs};
+use crate::cli::{CliError, InitArgs, Result};
 use crate::service;
 
 /// Puts the answers into the draft; returns the parts they are about.
-pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, CliError> {
+pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let zone = args.timezone.clone().unwrap_or_else(|| wizard::zone(draft));
     draft.set_text(&["assistant"], "timezone", &zone);
@@ -32,7 +32,7 @@ pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, Cl
     Ok(parts)
 }
 
-fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliError> {
+fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<()> {
     let table = ["channels", name];
     let questions = Kind::named(name).map(|kind| service::setup(kind).credentials).unwrap_or_default();
     let keys: Vec<&str> = questions.iter().map(|question| question.key).collect();
@@ -69,7 +69,7 @@ fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliErro
 }
 
 /// Puts in the options about the model; returns whether there are any.
-fn set_model(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
+fn set_model(draft: &mut Draft, args: &InitArgs) -> Result<bool> {
     let table = ["model"];
     match args.model.as_deref().map(|model| model.split_once('/').unwrap_or((model, ""))) {
         Some((provider, name)) => {
@@ -92,13 +92,7 @@ fn set_model(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
 }
 
 /// Sets a secret's source. A path is relative to the current folder, not to the file's.
-fn set_secret(
-    draft: &mut Draft,
-    table: &[&str],
-    key: &str,
-    source: &str,
-    value: &str,
-) -> Result<(), CliError> {
+fn set_secret(draft: &mut Draft, table: &[&str], key: &str, source: &str, value: &str) -> Result<()> {
     let value = match source {
         "file" => {
             let path = std::path::absolute(Path::new(value))

@@ -16,7 +16,7 @@ use rustyline::{ColorMode, Editor, Helper};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use unicode_width::UnicodeWidthStr;
 
-use crate::cli::{CliError, out};
+use crate::cli::{CliError, Result, out};
 
 /// The answer for "none" where Enter would take the suggestion.
 const NONE: &str = "-";
@@ -38,7 +38,7 @@ pub(super) enum Waited<T> {
 }
 
 impl Terminal {
-    pub(in crate::cli) fn open() -> Result<Self, CliError> {
+    pub(in crate::cli) fn open() -> Result<Self> {
         let config = rustyline::Config::builder().auto_add_history(false).build();
         let mut editor = Editor::with_history(config, MemHistory::new()).map_err(failed)?;
         // The mask is a colouring of the input.
@@ -49,12 +49,12 @@ impl Terminal {
         Ok(Self { editor, interrupts })
     }
 
-    pub(super) fn say(&self, text: &str) -> Result<(), CliError> {
+    pub(super) fn say(&self, text: &str) -> Result<()> {
         out(&format!("{text}\n"))
     }
 
     /// Waits for a test, and says so meanwhile.
-    pub(in crate::cli) async fn wait<T>(&mut self, test: impl Future<Output = T>) -> Result<T, CliError> {
+    pub(in crate::cli) async fn wait<T>(&mut self, test: impl Future<Output = T>) -> Result<T> {
         out("  … testing")?;
         let result = tokio::select! {
             result = test => Ok(result),
@@ -69,7 +69,7 @@ impl Terminal {
         &mut self,
         what: impl Future<Output = T>,
         limit: Duration,
-    ) -> Result<Waited<T>, CliError> {
+    ) -> Result<Waited<T>> {
         let typed = async {
             while !has_input()? {
                 tokio::time::sleep(GLANCE).await;
@@ -89,7 +89,7 @@ impl Terminal {
     }
 
     /// Asks for a line; Enter takes the suggestion.
-    pub(in crate::cli) fn line(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
+    pub(in crate::cli) fn line(&mut self, text: &str, suggestion: &str) -> Result<String> {
         let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
         let line = self.editor.readline(&format!("{text}{hint}: ")).map_err(failed)?;
         let line = line.trim();
@@ -97,14 +97,14 @@ impl Terminal {
     }
 
     /// Asks for a line that may be empty.
-    pub(super) fn optional(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
+    pub(super) fn optional(&mut self, text: &str, suggestion: &str) -> Result<String> {
         let hint = if suggestion.is_empty() { "Enter: none" } else { "-: none" };
         let line = self.line(&format!("{text} ({hint})"), suggestion)?;
         Ok(if line == NONE { String::new() } else { line })
     }
 
     /// Asks for a secret without showing it; `enter` says what an empty answer means.
-    pub(in crate::cli) fn secret(&mut self, text: &str, enter: &str) -> Result<String, CliError> {
+    pub(in crate::cli) fn secret(&mut self, text: &str, enter: &str) -> Result<String> {
         let hint = if enter.is_empty() { String::new() } else { format!(" [Enter: {enter}]") };
         self.editor.set_helper(Some(Mask(true)));
         let line = self.editor.readline(&format!("{text}{hint}: "));
@@ -112,7 +112,7 @@ impl Terminal {
         Ok(line.map_err(failed)?.trim_matches(['\r', '\n']).to_owned())
     }
 
-    pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool, CliError> {
+    pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool> {
         let ways = if suggestion { "Y/n" } else { "y/N" };
         loop {
             let line = self.editor.readline(&format!("{text} [{ways}]: ")).map_err(failed)?;
@@ -126,7 +126,7 @@ impl Terminal {
     }
 
     /// Asks for the number of an item.
-    pub(super) fn choose(&mut self, items: &[&str], suggestion: usize) -> Result<usize, CliError> {
+    pub(super) fn choose(&mut self, items: &[&str], suggestion: usize) -> Result<usize> {
         for (index, item) in items.iter().enumerate() {
             self.say(&format!("  {}  {item}", index + 1))?;
         }

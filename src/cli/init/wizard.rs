@@ -7,13 +7,13 @@ use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
 use super::terminal::Terminal;
 use super::{accounts, found, model, owner};
-use crate::cli::{CliError, out};
+use crate::cli::{CliError, Result, out};
 use crate::service;
 
 /// The questions of a part; the answers go into the draft.
-type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<(), CliError>;
+type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<()>;
 
-pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     let verb = if draft.path().exists() { "changed" } else { "written" };
     terminal.say(&format!(
         "Hello! This sets up your assistant: a chat platform, a language model, your accounts. It takes about three minutes.\n\
@@ -60,7 +60,7 @@ pub(in crate::cli) fn channels(draft: &Draft) -> Vec<(String, Kind)> {
 }
 
 /// Asks for the model, and first whether to use one that is here already.
-async fn language_model(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+async fn language_model(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     terminal.say(
         "\nLanguage model. It lets you write as you talk. Without one, only simple sentences are understood.",
     )?;
@@ -86,7 +86,7 @@ async fn channel(
     name: &str,
     kind: Kind,
     is_suggested: bool,
-) -> Result<(), CliError> {
+) -> Result<()> {
     let setup = service::setup(kind);
     let table = ["channels", name];
     let enabled = [&table[..], &["enabled"]].concat();
@@ -116,12 +116,7 @@ async fn channel(
     Ok(())
 }
 
-fn tokens(
-    draft: &mut Draft,
-    terminal: &mut Terminal,
-    name: &str,
-    setup: &SetupGuide,
-) -> Result<(), CliError> {
+fn tokens(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGuide) -> Result<()> {
     let table = ["channels", name];
     for credential in &setup.credentials {
         let is_there = draft.has(&["channels", name, credential.key]);
@@ -140,7 +135,7 @@ fn tokens(
 }
 
 /// Asks whether memory grows by itself.
-fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     terminal.say(
         "\nThe assistant can learn from what people write, with one short model call for every ten messages.",
     )?;
@@ -153,7 +148,7 @@ fn memory(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
 }
 
 /// Asks whether memories are compared by meaning, unless the file says how.
-fn meaning(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+fn meaning(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     const TABLE: [&str; 2] = ["memory", "embeddings"];
     if draft.has(&TABLE) {
         return Ok(());
@@ -169,7 +164,7 @@ fn meaning(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     Ok(())
 }
 
-fn timezone(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+fn timezone(draft: &mut Draft, terminal: &mut Terminal) -> Result<()> {
     let zone = terminal.line("Time zone", &zone(draft))?;
     draft.set_text(&["assistant"], "timezone", &zone);
     Ok(())
@@ -190,7 +185,7 @@ pub(super) async fn ask_part(
     terminal: &mut Terminal,
     part: &Part,
     questions: Questions<'_>,
-) -> Result<bool, CliError> {
+) -> Result<bool> {
     let before = draft.clone();
     questions(draft, terminal)?;
     loop {

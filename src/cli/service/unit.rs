@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_config::Env;
 
-use super::CliError;
+use super::{CliError, Result};
 
 /// The unit in the Debian package.
 const UNIT: &str = include_str!("../../../systemd/adjutant.service");
@@ -37,7 +37,7 @@ impl Unit {
         }
     }
 
-    pub(super) fn for_user(env: &Env) -> Result<Self, CliError> {
+    pub(super) fn for_user(env: &Env) -> Result<Self> {
         let Some(config) = env.xdg("XDG_CONFIG_HOME", ".config") else {
             return Err(CliError::plain("$HOME isn't set, so there is no folder for a unit; set it"));
         };
@@ -50,7 +50,7 @@ impl Unit {
         })
     }
 
-    pub(super) fn text(&self, program: &Path) -> Result<String, CliError> {
+    pub(super) fn text(&self, program: &Path) -> Result<String> {
         let hidden = ["/home", "/root", "/run/user"];
         if !self.is_users && hidden.iter().any(|folder| program.starts_with(folder)) {
             return Err(CliError::plain(format!(

@@ -12,15 +12,11 @@ use adjutant_types::clock::SystemClock;
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::{CliError, confirmed, out, say};
+use crate::cli::{CliError, Result, confirmed, out, say};
 use crate::service;
 
 /// Resources that scripts may use besides their own folders.
-pub(super) fn permissions(
-    network: bool,
-    read: &[PathBuf],
-    write: &[PathBuf],
-) -> Result<Permissions, CliError> {
+pub(super) fn permissions(network: bool, read: &[PathBuf], write: &[PathBuf]) -> Result<Permissions> {
     let whole = |paths: &[PathBuf]| paths.iter().map(std::fs::canonicalize).collect::<Result<_, _>>();
     let failed = |error| CliError::failed("can't allow --read or --write", error);
     let (read, write) = (whole(read).map_err(failed)?, whole(write).map_err(failed)?);
@@ -33,7 +29,7 @@ pub(super) async fn add(
     path: &Path,
     permissions: &Permissions,
     yes: bool,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode> {
     let found = instructions::find(path).map_err(CliError::plain)?;
     let (mut folders, mut text): (Vec<Folder>, _) = (Vec::new(), String::new());
     for path in &found {
@@ -106,7 +102,7 @@ fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>, permiss
 }
 
 /// Takes instructions away.
-pub(super) async fn remove(config: &Config, name: &str) -> Result<ExitCode, CliError> {
+pub(super) async fn remove(config: &Config, name: &str) -> Result<ExitCode> {
     let store = service::open_store(config, Arc::new(SystemClock)).await?;
     let removed = instructions::uninstall(&store, config, name).await;
     store.close().await;

@@ -14,13 +14,13 @@ use adjutant_workflows::draft::{self, DraftError};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain};
 use async_trait::async_trait;
 
-use super::{CliError, Workspace, named, on_store};
+use super::{CliError, Result, Workspace, named, on_store};
 use crate::cli::chat::CHANNEL;
 use crate::service::build_models;
 
 impl Workspace<'_> {
     /// Drafts a workflow from words, then writes it or only prints it.
-    pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String, CliError> {
+    pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String> {
         named(name)?;
         let all = self.all();
         let workflows: Vec<&Workflow> = all.workflows.iter().collect();
@@ -47,12 +47,7 @@ impl Workspace<'_> {
     }
 
     /// Asks the model. Its usage is charged to the local person, as in `chat`.
-    async fn by_model(
-        &self,
-        name: &str,
-        words: &str,
-        context: &CheckContext<'_>,
-    ) -> Result<Workflow, CliError> {
+    async fn by_model(&self, name: &str, words: &str, context: &CheckContext<'_>) -> Result<Workflow> {
         on_store(self.config, async |store| {
             let model = build_models(self.config, store.clock())?.orchestrator;
             let instance = Instance::register(store).await?;

@@ -5,8 +5,8 @@ use adjutant_types::TurnId;
 use adjutant_workflows::trace::one_line;
 
 use super::runs::{find, status};
-use crate::cli::CliError;
 use crate::cli::chat::CHANNEL;
+use crate::cli::{CliError, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
@@ -26,7 +26,7 @@ impl Control {
 }
 
 /// Sends a command to the turn of a run, named as for [`find`].
-pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Result<String, CliError> {
+pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Result<String> {
     let row = find(store, beginning).await?;
     let name = one_line(&row.workflow);
     let is_sent = match word {
@@ -64,7 +64,7 @@ pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Resul
 }
 
 /// The conversation of a turn if it is one of the terminal: only a process that has it open gets the command.
-async fn terminal_of(store: &Store, turn: &TurnId) -> Result<Option<String>, CliError> {
+async fn terminal_of(store: &Store, turn: &TurnId) -> Result<Option<String>> {
     let Some(turn) = turns::by_id(store, turn).await? else { return Ok(None) };
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
     Ok((conversation.channel == CHANNEL).then_some(conversation.place))

@@ -12,7 +12,7 @@ use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, MAX_LENGTH};
 use adjutant_console::{ConsolePort, Style};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Result, Store, runs as rows};
+use adjutant_store::{Store, StoreError, runs as rows};
 use adjutant_types::clock::{self, SharedClock, SystemClock};
 use adjutant_types::{RunStatus, TurnStatus};
 use adjutant_workflows::command::written;
@@ -29,9 +29,9 @@ use tokio::sync::mpsc::Receiver;
 use super::{Workspace, given, runs};
 use crate::cli::args::RunArgs;
 use crate::cli::chat::{CHANNEL, PATIENCE, Session};
-use crate::cli::{CliError, columns, out, write_new};
+use crate::cli::{CliError, Result, columns, out, write_new};
 
-pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<ExitCode> {
     if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
         return Err(CliError::Usage(format!("{} already exists; choose another file", path.display())));
     }
@@ -69,7 +69,7 @@ pub(in crate::cli) async fn converse(
     config: &Config,
     prefix: &str,
     line: String,
-) -> (Result<RunEnd, CliError>, String) {
+) -> (Result<RunEnd>, String) {
     let is_person = stdin().is_terminal() && stderr().is_terminal();
     let clock: SharedClock = Arc::new(SystemClock);
     let conversation = format!("{prefix}-{}", clock::new_id(&*clock));
@@ -83,7 +83,7 @@ pub(in crate::cli) async fn converse(
 }
 
 /// The message that runs it. Without a person at the terminal, missing inputs are an error.
-fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, CliError> {
+fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String> {
     let given = given(&args.input);
     let inputs = resolve(workflow, &given).map_err(|problems| CliError::Usage(problems.join("\n")))?;
     if !is_person && !inputs.missing.is_empty() {
@@ -102,7 +102,7 @@ fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, 
 }
 
 /// The message that reruns it from a step.
-async fn again(config: &Config, workflow: &Workflow, of: &str, from: &str) -> Result<String, CliError> {
+async fn again(config: &Config, workflow: &Workflow, of: &str, from: &str) -> Result<String> {
     let name = &workflow.name;
     // The run's own file decides whether there is such a step.
     if !is_name(from) {
@@ -117,7 +117,7 @@ async fn again(config: &Config, workflow: &Workflow, of: &str, from: &str) -> Re
 }
 
 /// Makes a workflow from any file available to this process, by a temporary entry at the front of `[skills] paths`.
-fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, CliError> {
+fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir> {
     let failed =
         |error: io::Error| CliError::failed("the workflow can't be copied to a temporary folder", error);
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -130,7 +130,7 @@ fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, Cl
 }
 
 /// Prints the report to stdout or to a file.
-fn print_report(mut report: Report, args: &RunArgs, name: &str) -> Result<ExitCode, CliError> {
+fn print_report(mut report: Report, args: &RunArgs, name: &str) -> Result<ExitCode> {
     let json = args.json.then(|| runs::json(&report)).transpose()?;
     if let Some(path) = args.output.as_deref().filter(|_| !report.run.output.is_empty()) {
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -143,7 +143,7 @@ fn print_report(mut report: Report, args: &RunArgs, name: &str) -> Result<ExitCo
 }
 
 /// The exit status of a run; how to go on with one that hasn't ended.
-pub(in crate::cli) fn ended(report: &Report, name: &str) -> Result<ExitCode, CliError> {
+pub(in crate::cli) fn ended(report: &Report, name: &str) -> Result<ExitCode> {
     let note = match report.run.status {
         RunStatus::Waiting => "It is waiting for an answer",
         RunStatus::Running => "It hasn't ended",
@@ -164,7 +164,7 @@ struct RunSession<'d> {
 }
 
 impl RunSession<'_> {
-    async fn run(&self, line: String) -> Result<RunEnd, CliError> {
+    async fn run(&self, line: String) -> Result<RunEnd> {
         let ids = self.clock.clone();
         let source = Source {
             channel: CHANNEL.to_owned(),
@@ -198,7 +198,7 @@ impl RunSession<'_> {
     }
 
     /// Watches the run until it ends, waits for somebody else, or the person leaves.
-    async fn watch(&self, session: &Session, source: Source, first: &EventId) -> Result<(), CliError> {
+    async fn watch(&self, session: &Session, source: Source, first: &EventId) -> Result<()> {
         let mut events = match self.is_person {
             true => Some(
                 input::terminal(session.port.turns(), &self.config.data_dir, source.clone())
@@ -232,7 +232,7 @@ impl RunSession<'_> {
         }
     }
 
-    async fn over(&self, session: &Session, first: &EventId) -> Result<(), CliError> {
+    async fn over(&self, session: &Session, first: &EventId) -> Result<()> {
         loop {
             session.service.idle().await;
             let turn = turn(session.service.store(), first).await?;
@@ -246,7 +246,7 @@ impl RunSession<'_> {
     }
 
     /// The report of the run, or its turn if it never began.
-    async fn report(&self, store: &Store, first: &EventId) -> Result<RunEnd, CliError> {
+    async fn report(&self, store: &Store, first: &EventId) -> Result<RunEnd> {
         let Some(turn) = turn(store, first).await? else {
             return Err(CliError::plain("the run has not begun"));
         };
@@ -257,7 +257,7 @@ impl RunSession<'_> {
     }
 }
 
-async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>> {
+async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>, StoreError> {
     turns::of_event(store, &format!("{CHANNEL} {}", first.0)).await
 }
 

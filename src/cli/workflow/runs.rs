@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use adjutant_store::runs::{self, RunRow};
-use adjutant_store::{Result, Store, retention, turns};
+use adjutant_store::{Store, StoreError, retention, turns};
 use adjutant_types::clock::{rfc3339, utc};
 use adjutant_types::{RunStatus, TurnStatus};
 use adjutant_workflows::trace::text::{duration, one_line};
@@ -11,13 +11,13 @@ use adjutant_workflows::view::report::Report;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::cli::{CliError, columns};
+use crate::cli::{CliError, Result, columns};
 
 /// How many runs are named when a beginning fits several.
 const NAMED: i64 = 5;
 
 /// The newest runs, as a table or as JSON.
-pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String> {
+pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String, StoreError> {
     let rows = runs::newest(store, limit.into()).await?;
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -56,19 +56,19 @@ pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> 
 }
 
 /// A run's report, as text or as JSON.
-pub(super) async fn show(store: &Store, beginning: &str, is_json: bool) -> Result<String, CliError> {
+pub(super) async fn show(store: &Store, beginning: &str, is_json: bool) -> Result<String> {
     let report = report(store, &find(store, beginning).await?).await?;
     if is_json { json(&report) } else { Ok(report.text(columns())) }
 }
 
 /// The contract's JSON, a line.
-pub(in crate::cli) fn json(report: &Report) -> Result<String, CliError> {
+pub(in crate::cli) fn json(report: &Report) -> Result<String> {
     let json = serde_json::to_string(report);
     Ok(json.map_err(|error| CliError::failed("the report can't be written as JSON", error))? + "\n")
 }
 
 /// The run whose id begins like this, or the newest one for `last`.
-pub(super) async fn find(store: &Store, beginning: &str) -> Result<RunRow, CliError> {
+pub(super) async fn find(store: &Store, beginning: &str) -> Result<RunRow> {
     let mut found = match beginning {
         "last" => runs::newest(store, 1).await?,
         _ => runs::beginning_with(store, beginning, NAMED + 1).await?,
@@ -91,7 +91,7 @@ pub(super) async fn find(store: &Store, beginning: &str) -> Result<RunRow, CliEr
 }
 
 /// The report of a run, or its progress so far.
-pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliError> {
+pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report> {
     if let Some(report) = &row.report {
         let unreadable =
             |error| CliError::failed(format!("the report of run {} can't be read", row.id), error);
@@ -111,7 +111,7 @@ pub(in crate::cli) async fn report(store: &Store, row: &RunRow) -> Result<Report
 }
 
 /// A run's status: one that hasn't ended waits when its turn does.
-pub(super) async fn status(store: &Store, row: &RunRow) -> Result<RunStatus> {
+pub(super) async fn status(store: &Store, row: &RunRow) -> Result<RunStatus, StoreError> {
     let is_open = row.ended_at.is_none();
     let turn = if is_open { turns::by_id(store, &row.turn_id).await? } else { None };
     let waits = turn.is_some_and(|turn| turn.status == TurnStatus::Waiting);
