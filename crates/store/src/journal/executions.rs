@@ -344,19 +344,15 @@ pub struct PastCall {
 /// The completed skill calls of a conversation's turns from this one on, in order. Files that came with a turn's messages
 /// count as found by `files.sent`.
 pub async fn calls_since(store: &Store, conversation: &ConversationId, from: i64) -> Result<Vec<PastCall>> {
-    store
-        .all(
-            // A file's name has neither quotes nor backslashes.
-            "SELECT turn_seq, skill, data FROM (SELECT t.seq AS turn_seq, e.seq AS place, e.skill, e.data \
-             FROM turns t JOIN executions e ON e.turn_id = t.id \
-             WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
-             AND e.status = 'completed' AND e.data IS NOT NULL \
-             UNION ALL SELECT t.seq, a.number, 'files.sent', '{\"id\":\"' || a.id || '\",\"name\":\"' || a.name || '\"}' \
-             FROM attachments a JOIN inbox i ON i.event = a.event JOIN turns t ON t.id = i.turn_id \
-             WHERE a.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL) past ORDER BY turn_seq, place",
-            &[conversation.into(), from.into()],
-        )
-        .await
+    // A file's name has neither quotes nor backslashes.
+    let sql = "SELECT turn_seq, skill, data FROM (SELECT t.seq AS turn_seq, e.seq AS place, e.skill, e.data \
+        FROM turns t JOIN executions e ON e.turn_id = t.id \
+        WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
+        AND e.status = 'completed' AND e.data IS NOT NULL \
+        UNION ALL SELECT t.seq, a.number, 'files.sent', '{\"id\":\"' || a.id || '\",\"name\":\"' || a.name || '\"}' \
+        FROM attachments a JOIN inbox i ON i.event = a.event JOIN turns t ON t.id = i.turn_id \
+        WHERE a.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL) past ORDER BY turn_seq, place";
+    store.all(sql, &[conversation.into(), from.into()]).await
 }
 
 /// A completed skill call of a person, with its result.

@@ -255,14 +255,8 @@ pub async fn of_person(
         "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
          AND id <> $6 AND bodies_emptied_at IS NULL AND forgotten_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
     );
-    store
-        .all(
-            sql,
-            &values! {
-                person, conversation.map(ToString::to_string).unwrap_or_default(), from, to, limit, asking
-            },
-        )
-        .await
+    let conversation = conversation.map(ToString::to_string).unwrap_or_default();
+    store.all(sql, &values! { person, conversation, from, to, limit, asking }).await
 }
 
 /// The open turns of a conversation, newest first.
@@ -273,16 +267,12 @@ pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec
 
 /// The newest other turns of a turn's person that are open in its conversation and may be shown, newest first.
 pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>> {
-    store
-        .all(
-            select!(
-                // The open turns are few, but the person's are many: no index of those.
-                "WHERE conversation_id = $1 AND person_id || '' = $2 AND id <> $3 AND ended_at IS NULL \
-                 AND forgotten_at IS NULL ORDER BY seq DESC LIMIT 20"
-            ),
-            &[(&turn.conversation_id).into(), (&turn.person_id).into(), (&turn.id).into()],
-        )
-        .await
+    // The open turns are few, but the person's are many: no index of those.
+    let sql = select!(
+        "WHERE conversation_id = $1 AND person_id || '' = $2 AND id <> $3 AND ended_at IS NULL \
+         AND forgotten_at IS NULL ORDER BY seq DESC LIMIT 20"
+    );
+    store.all(sql, &values! { &turn.conversation_id, &turn.person_id, &turn.id }).await
 }
 
 /// The part of an ended turn that later turns see.

@@ -350,13 +350,8 @@ pub async fn answered_another(
         AND conversation_id = $2 AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
         JOIN questions answered ON answered.id = last.question_id \
         WHERE last.kind = 'answer' AND last.received_at >= $3 AND answered.turn_id <> $4";
-    let count = store
-        .count(
-            sql,
-            &[person.into(), (&question.conversation_id).into(), since.into(), (&question.turn_id).into()],
-        )
-        .await?;
-    Ok(count > 0)
+    let answered = values! { person, &question.conversation_id, since, &question.turn_id };
+    Ok(store.count(sql, &answered).await? > 0)
 }
 
 /// The questions of one message, in the order in which it shows them.
@@ -374,17 +369,12 @@ pub async fn by_receipt(
     conversation: &ConversationId,
     receipt: &str,
 ) -> Result<Option<QuestionRow>> {
-    store
-        .first(
-            // The turn is part of the join so that each table is read by an index: every reply is looked up here.
-            select!(
-                "JOIN outbox o ON o.id = p.outbox_id AND o.turn_id = p.turn_id \
-                 WHERE o.conversation_id = $1 AND o.receipt = $2 \
-                 ORDER BY p.seq DESC LIMIT 1"
-            ),
-            &[conversation.into(), receipt.into()],
-        )
-        .await
+    // The turn is part of the join so that each table is read by an index: every reply is looked up here.
+    let sql = select!(
+        "JOIN outbox o ON o.id = p.outbox_id AND o.turn_id = p.turn_id \
+         WHERE o.conversation_id = $1 AND o.receipt = $2 ORDER BY p.seq DESC LIMIT 1"
+    );
+    store.first(sql, &[conversation.into(), receipt.into()]).await
 }
 
 /// A channel's open questions whose delay is over: the message was delivered so long ago, and who was asked has written

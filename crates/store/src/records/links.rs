@@ -20,12 +20,9 @@ pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<()> {
 /// Links the accounts of the person who enters a code to the person who created it, with tasks, memories, open questions
 /// and what they have at providers. Earlier messages keep their author. False when nobody else has such a code.
 pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool> {
-    let owner: Option<(PersonId,)> = store
-        .first(
-            "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",
-            &[code.into(), store.now().into(), joining.into()],
-        )
-        .await?;
+    const OWNER: &str = "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3";
+    let owner: Option<(PersonId,)> =
+        store.first(OWNER, &[code.into(), store.now().into(), joining.into()]).await?;
     let Some((person,)) = owner else { return Ok(false) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);

@@ -48,12 +48,7 @@ pub async fn written(
          WHERE i.turn_id = t.id AND i.event LIKE ' page:%') THEN t.text ELSE '' END AS text, t.started_at \
         FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
         AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0";
-    store
-        .all(
-            sql,
-            &[(&due.id).into(), (&due.person_id).into(), due.extracted_to.into(), since.into(), limit.into()],
-        )
-        .await
+    store.all(sql, &values! { &due.id, &due.person_id, due.extracted_to, since, limit }).await
 }
 
 /// Records that facts were taken up to a turn. Stale if another process was faster.
