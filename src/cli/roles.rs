@@ -52,13 +52,8 @@ fn list(set: &RoleSet) -> String {
 fn show_named(set: &RoleSet, name: &str, offered: &BTreeMap<String, AccessLevel>) -> Result<String> {
     let Some(role) = set.get(name) else {
         let stem = |problem: &&Problem| Path::new(&problem.file).file_stem().is_some_and(|stem| stem == name);
-        let broken: Vec<String> = set
-            .problems
-            .iter()
-            .filter(stem)
-            .filter(|problem| !problem.is_warning())
-            .map(ToString::to_string)
-            .collect();
+        let broken = set.problems.iter().filter(stem).filter(|problem| !problem.is_warning());
+        let broken: Vec<String> = broken.map(ToString::to_string).collect();
         return Err(CliError::plain(if broken.is_empty() { set.missing(name) } else { broken.join("\n") }));
     };
     Ok(show(role, offered))
@@ -92,13 +87,8 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
     for skill in &grant.skills {
         let _ = writeln!(out, "  {skill}");
     }
-    let withheld: Vec<&str> = role
-        .rights
-        .allow
-        .iter()
-        .filter(|name| !grant.skills.contains(name) && !role.rights.deny.contains(name))
-        .map(String::as_str)
-        .collect();
+    let is_withheld = |name: &&String| !grant.skills.contains(name) && !role.rights.deny.contains(name);
+    let withheld: Vec<&str> = role.rights.allow.iter().filter(is_withheld).map(String::as_str).collect();
     if !withheld.is_empty() {
         let _ = writeln!(out, "\nallowed, but beyond its effects\n  {}", withheld.join("\n  "));
     }

@@ -167,11 +167,8 @@ impl<'w> Workspace<'w> {
                     }
                 }
                 let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
-                let besides = self
-                    .all()
-                    .workflows
-                    .into_iter()
-                    .map(|workflow| File { name: workflow.file, text: workflow.text });
+                let besides = self.all().workflows.into_iter();
+                let besides = besides.map(|workflow| File { name: workflow.file, text: workflow.text });
                 let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
                 let mut found = Catalogue::of(&files, &besides, &self.skills, &self.config.approval);
                 found.workflows.retain(|workflow| names.contains(&workflow.file));

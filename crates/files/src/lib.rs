@@ -59,11 +59,8 @@ fn kind_of(content: &[u8], says_text: bool, charset: Option<&str>) -> (FileKind,
 }
 
 fn charset(media_type: &str) -> Option<&str> {
-    media_type
-        .split(';')
-        .skip(1)
-        .find_map(|parameter| parameter.trim().strip_prefix("charset="))
-        .map(|name| name.trim_matches('"'))
+    let mut parameters = media_type.split(';').skip(1).map(str::trim);
+    parameters.find_map(|parameter| parameter.strip_prefix("charset=")).map(|name| name.trim_matches('"'))
 }
 
 /// The text of a file that is one: in the charset that its sender named, UTF-8, UTF-16 with its mark, or, if its name or

@@ -199,20 +199,10 @@ fn read_argument_names(
     at: Position,
     problems: &mut Problems<'_>,
 ) -> Vec<Argument> {
-    let names: Vec<&str> = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .iter()
-        .flat_map(|p| p.keys())
-        .map(String::as_str)
-        .collect();
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .iter()
-        .flat_map(|list| list.iter())
-        .filter_map(Value::as_str)
-        .collect();
+    let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
     for name in required.iter().filter(|name| !names.contains(name)) {
         let hint = did_you_mean(name, names.iter().copied());
         problems.add(at, format!("`required` names '{name}', which is no property{hint}"));

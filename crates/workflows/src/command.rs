@@ -138,11 +138,8 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let all = || workflows.workflows.iter().map(|workflow| workflow.name.as_str());
     if name.is_empty() {
-        let lines: Vec<String> = workflows
-            .workflows
-            .iter()
-            .map(|workflow| format!("- `{}`: {}", workflow.name, workflow.description))
-            .collect();
+        let line = |one: &super::Workflow| format!("- `{}`: {}", one.name, one.description);
+        let lines: Vec<String> = workflows.workflows.iter().map(line).collect();
         return Err(format!("{}\n{}", l10n::workflows::which(), lines.join("\n")));
     }
     let Some(workflow) = workflows.get(name) else {

@@ -84,12 +84,9 @@ fn error(
                 Some(format!("it depends on \"{needed}\", which was refused; correct that agent first"))
             }
             None => {
-                let mut names: Vec<&str> = existing
-                    .iter()
-                    .map(String::as_str)
-                    .chain(proposed.iter().flatten().map(|other| other.id.as_str()))
-                    .filter(|id| *id != node.id)
-                    .collect();
+                let others = proposed.iter().flatten().map(|other| other.id.as_str());
+                let names = existing.iter().map(String::as_str).chain(others);
+                let mut names: Vec<&str> = names.filter(|id| *id != node.id).collect();
                 names.sort_unstable();
                 names.dedup();
                 let names =

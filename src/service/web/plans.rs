@@ -9,9 +9,7 @@ use adjutant_store::turns::TurnRow;
 use adjutant_store::{Result, people, timeline, turns};
 use adjutant_turn::wording::plans::cancel_button;
 use adjutant_types::{PersonId, QuestionKind, QuestionState, RunStatus};
-use adjutant_web::views::{
-    Badge, PageAction, Plan as Shown, PlanLine, PlanStep as ShownStep, Said, Turn, Viewer,
-};
+use adjutant_web::views::{Badge, PageAction, Plan as Shown, PlanLine, PlanStep as ShownStep, Turn, Viewer};
 use adjutant_web::{Backend, Unavailable};
 use adjutant_workflows::command::{PLAN, planned};
 use adjutant_workflows::plans::{self, Plan, PlanStep};
@@ -131,12 +129,7 @@ impl WebBackend {
             badge: view.plan_badge(&turn_row, run.as_ref()).await?,
             at: view.moment(row.created_at),
             note: note(&turn, run.as_ref(), plan.as_ref()),
-            questions: turn
-                .replies
-                .iter()
-                .filter(|reply| reply.is_question())
-                .cloned()
-                .collect::<Vec<Said>>(),
+            questions: turn.replies.iter().filter(|reply| reply.is_question()).cloned().collect(),
             drawing: workflow.map(|workflow| drawing(&workflow, &[], state)).unwrap_or_default(),
             steps: plan.iter().flat_map(|plan| &plan.steps).map(line).collect(),
             forecast: plan

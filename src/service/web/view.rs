@@ -187,13 +187,8 @@ impl ViewerContext<'_> {
                 closed.iter().filter(|row| row.question.outbox_id.as_str() == reply.key).collect();
             reply.outcomes = own.iter().map(|row| self.outcome(row, own.len() == 1)).collect();
         }
-        let mut shown: Vec<Row> = trace
-            .executions
-            .iter()
-            .skip(skip)
-            .take(limit)
-            .map(|execution| tree_row(execution, row.started_at))
-            .collect();
+        let shown = trace.executions.iter().skip(skip).take(limit);
+        let mut shown: Vec<Row> = shown.map(|execution| tree_row(execution, row.started_at)).collect();
         // While a person is asked, the orchestrator doesn't work.
         if row.status == TurnStatus::Waiting {
             let running = shown.iter_mut().filter(|row| row.kind == RowKind::Orchestrator);

@@ -250,12 +250,8 @@ impl Run<'_> {
     /// Adds dispatches that a crash cut off from the model's response.
     async fn catch_up(&mut self, round: &Round) -> Result<()> {
         let is_recorded = |call: &adjutant_store::calls::ToolCallRow| {
-            call.result.is_some()
-                || self
-                    .task_graph
-                    .agents
-                    .iter()
-                    .any(|agent| (agent.row.call_n, agent.row.call_idx) == (Some(call.n), Some(call.idx)))
+            let (at, agents) = ((Some(call.n), Some(call.idx)), &self.task_graph.agents);
+            call.result.is_some() || agents.iter().any(|agent| (agent.row.call_n, agent.row.call_idx) == at)
         };
         if round.calls.iter().all(is_recorded) {
             return Ok(());

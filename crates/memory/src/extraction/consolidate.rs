@@ -32,11 +32,8 @@ pub async fn consolidate(store: &Store) -> Result<usize> {
 
 async fn of_person(store: &Store, person: &PersonId) -> Result<usize> {
     let existing = origins::private(store, person).await?;
-    let strengths: HashMap<_, _> = origins::of_person(store, person)
-        .await?
-        .into_iter()
-        .map(|row| (row.memory_id, row.strength))
-        .collect();
+    let strengths = origins::of_person(store, person).await?.into_iter();
+    let strengths: HashMap<_, _> = strengths.map(|row| (row.memory_id, row.strength)).collect();
     // Memories that the person told stay, and of the rest the newest.
     let (explicit, taken): (Vec<_>, Vec<_>) =
         existing.iter().partition(|memory| !strengths.contains_key(&memory.id));

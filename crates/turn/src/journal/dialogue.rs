@@ -231,11 +231,8 @@ impl Dialogue {
         self.flush(batch);
         self.record_row(store, batch, response, None, started);
         let n = self.recorded - 1;
-        let mut used: HashSet<String> = self
-            .rounds
-            .iter()
-            .flat_map(|round| round.calls.iter().map(|call| call.call_id.clone()))
-            .collect();
+        let calls = self.rounds.iter().flat_map(|round| &round.calls);
+        let mut used: HashSet<String> = calls.map(|call| call.call_id.clone()).collect();
         let mut rows = Vec::with_capacity(response.tool_calls.len());
         for (idx, call) in (0_i64..).zip(&response.tool_calls) {
             let mut call_id = call.id.clone();

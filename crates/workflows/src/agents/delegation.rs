@@ -205,13 +205,8 @@ impl Agents {
         if wanted.task.trim().is_empty() {
             return Err("the task is empty: say all that the agent must know".to_owned().into());
         }
-        if existing
-            .iter()
-            .filter(|row| row.role.as_ref() == Some(&role.name))
-            .filter(|row| rejects(row))
-            .count()
-            >= REVIEWS
-        {
+        let reviews = existing.iter().filter(|row| row.role.as_ref() == Some(&role.name));
+        if reviews.filter(|row| rejects(row)).count() >= REVIEWS {
             return Err(Refusal::Spent(wording::roles::reviews_are_used_up(&role.name)));
         }
         let unknown = wanted.skills.iter().flatten().find(|name| run.registry.get(name).is_none());

@@ -49,6 +49,7 @@ pub(super) fn resolve(read: &ReadRole, names: &Names) -> (Option<Role>, Vec<Prob
         let hint = did_you_mean(&other.text, names.roles.iter().map(String::as_str));
         found.error(other.at, format!("`delegates_to`: there is no role '{}'{hint}", other.text));
     }
+    let delegates_to: BTreeSet<String> = read.delegates_to.iter().map(|other| other.text.clone()).collect();
     let prompt = prompt(read, &mut found);
     let is_sound = found.problems.iter().all(Problem::is_warning);
     let role = prompt.filter(|_| is_sound).map(|prompt| Role {
@@ -66,13 +67,7 @@ pub(super) fn resolve(read: &ReadRole, names: &Names) -> (Option<Role>, Vec<Prob
         max_duration: read.max_duration,
         context: read.context,
         context_limit: read.context_limit,
-        delegates_to: read
-            .delegates_to
-            .iter()
-            .map(|other| other.text.clone())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect(),
+        delegates_to: delegates_to.into_iter().collect(),
         file: read.file.clone(),
     });
     (role, found.problems)

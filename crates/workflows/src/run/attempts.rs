@@ -279,11 +279,8 @@ impl Run<'_> {
 
     async fn job(&self, assignment: &Assignment<'_>, key: &str, feedback: &str) -> Result<Job, AttemptError> {
         let limits = &self.ctx.limits.budget.limits;
-        let left = [assignment.deadline, self.deadline]
-            .into_iter()
-            .flatten()
-            .map(|deadline| deadline.saturating_duration_since(Instant::now()))
-            .min();
+        let left = [assignment.deadline, self.deadline].into_iter().flatten();
+        let left = left.map(|deadline| deadline.saturating_duration_since(Instant::now())).min();
         match assignment.worker {
             Worker::Agent(agent) => {
                 let context = [assignment.context.as_deref().unwrap_or_default(), feedback];

@@ -140,11 +140,8 @@ impl Run<'_> {
                     let result = Value::from(call.result.as_deref().unwrap_or_default());
                     let result = self.shown(&result, outside);
                     let _ = write!(text, "\nDone already, don't do it a second time: {skill}: {result}");
-                    let data: Value = call
-                        .data
-                        .as_deref()
-                        .and_then(|data| serde_json::from_str(data).ok())
-                        .unwrap_or_default();
+                    let data = call.data.as_deref().and_then(|data| serde_json::from_str(data).ok());
+                    let data: Value = data.unwrap_or_default();
                     if let Some(draft) = data["message_id"].as_str().filter(|_| skill == "email.draft") {
                         let _ = write!(text, "; to change it, save it again with replaces: {draft}");
                     }

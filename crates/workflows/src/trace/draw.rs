@@ -103,11 +103,8 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     let (mark, ink) = turn_mark(turn.status);
     let is_open = matches!(turn.status, TurnStatus::Queued | TurnStatus::Running | TurnStatus::Waiting);
     let time = duration(turn.duration_ms);
-    let mut models: Vec<&str> = executions
-        .iter()
-        .filter_map(|execution| execution.model.as_deref())
-        .filter(|model| *model != NO_MODEL)
-        .collect();
+    let models = executions.iter().filter_map(|execution| execution.model.as_deref());
+    let mut models: Vec<&str> = models.filter(|model| *model != NO_MODEL).collect();
     models.sort_unstable();
     models.dedup();
     let mut totals = vec![

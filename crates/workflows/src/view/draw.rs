@@ -168,12 +168,8 @@ fn list(diagram: &Diagram, order: &[usize], width: usize) -> String {
     let mut out = String::new();
     for step in order {
         let Node { id, kind, title, lines } = &diagram.nodes[*step];
-        let after: Vec<&str> = diagram
-            .edges
-            .iter()
-            .filter(|edge| edge.to == *step)
-            .map(|edge| diagram.nodes[edge.from].id.as_str())
-            .collect();
+        let before = diagram.edges.iter().filter(|edge| edge.to == *step);
+        let after: Vec<&str> = before.map(|edge| diagram.nodes[edge.from].id.as_str()).collect();
         let after = match after.is_empty() {
             true => String::new(),
             false => format!("  {}", l10n::workflows::after_steps(after.join(", "))),
