@@ -188,8 +188,8 @@ async fn of_two_questions_one_is_dropped_and_the_other_answered() {
     let asked = app.says("ada", "pay both").await;
     let id = question_about(&app, "rent").await;
     let dropped = app.says("ada", &format!("drop {id}")).await;
-    let open = "\n\nStill open: **14** Add a task: “pay the deposit”";
-    assert!(dropped.text.ends_with(open), "{}", dropped.text);
+    let (_, open) = dropped.text.split_once("\n\nStill open: **").unwrap();
+    assert!(open.ends_with("** Add a task: “pay the deposit”"), "{}", dropped.text);
     app.rests().await;
     assert_eq!(app.texts().len(), 2, "the turn that waits isn't woken: {:#?}", app.texts());
     let again = app.says("ada", &format!("drop {id}")).await;
@@ -253,8 +253,10 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
         app.says("ada", "pay both").await;
         let id = question_about(&app, "deposit").await;
         let changed = app.says("ada", &format!("all except 2, {how} {id}")).await;
-        let open = "\n\nNot answered yet; “yes” or “no” is for this, too:\n**13** Add a task: “pay rent”\n\nYou asked";
-        assert!(changed.text.contains(open), "{}", changed.text);
+        let open = "\n\nNot answered yet; “yes” or “no” is for this, too:\n**";
+        let (_, open) = changed.text.split_once(open).unwrap();
+        // Which of two that are asked together is the first one isn't certain.
+        assert!(open[2..].starts_with("** Add a task: “pay rent”\n\nYou asked"), "{}", changed.text);
         assert_eq!(titles(&app).await, [""; 0]);
         app.says("ada", answer).await;
         app.rests().await;

@@ -169,7 +169,7 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         values! {
             &row.id, &row.conversation_id, &row.turn_id, row.execution_id.clone(), &row.person_id,
-            row.kind.as_str(), subject, *detail, &row.outbox_id, now, row.expires_at, &row.body,
+            row.kind.as_str(), subject, &*detail, &row.outbox_id, now, row.expires_at, &row.body,
             rule(&row.kind), row.delay()
         },
     );
