@@ -152,7 +152,7 @@ async fn look(app: TestApp, installed: &[&str]) {
         "Open tasks (the first ",
         "Events today (the first ",
         "Scheduled (the first ",
-        "Always:",
+        "Always (memory.list has all):",
         "You remember:",
         "says number ",
     ] {

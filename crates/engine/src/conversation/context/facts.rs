@@ -27,7 +27,7 @@ pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
 /// How much is shown of all lists together, in bytes: with the stable prefix, a turn's first request has 8 KB. Preferences
 /// go first, since nobody looks for a wish they don't know of; what stays has three quarters, and leaves the rest to the others.
-const ROOM: usize = 1200;
+const ROOM: usize = 1250;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
 /// How much of marked tasks is shown, in bytes: about eight.
@@ -106,19 +106,16 @@ impl Facts<'_> {
             false => Default::default(),
         };
         let (mut events, marked_events) = self.agenda();
-        let all = [schedules.len(), events.len()];
+        let (mut always, mut remembered) = (self.memories(&preferences), self.memories(&found));
+        let all = [schedules.len(), events.len(), always.len()];
         schedules.truncate(SCHEDULES);
         events.truncate(EVENTS);
-        let (mut always, mut remembered) = (self.memories(&preferences), self.memories(&found));
         let lasting = fit([&mut schedules], fit([&mut always], ROOM * 3 / 4));
         let room = ROOM / 4 + lasting;
         remembered.retain(|line| !always.contains(line));
         fit([&mut tasks, &mut events, &mut remembered], room);
 
-        let heading = match always.len() < preferences.len() {
-            true => "Always (memory.list has all)",
-            false => "Always",
-        };
+        let heading = if always.len() < all[2] { "Always (memory.list has all)" } else { "Always" };
         let mut lasting = vec![under(heading, &always.concat())];
         if all[0] > 0 {
             let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
