@@ -46,8 +46,8 @@ impl CallAccounts {
         self.person.all.iter().find(|account| account.id == *id)
     }
 
-    /// The account to change something with: the row's, the one of that name, the default, the only one, the one of the
-    /// configuration. None: our own store.
+    /// The account to change something with: the row's; of those of that name, or of all, the default, the one of the
+    /// configuration, or the only one. None: our own store.
     fn for_changes(
         &self,
         service: AccountService,
@@ -60,12 +60,11 @@ impl CallAccounts {
         if self.is_journalled && service == AccountService::Calendar && self.named().is_some() {
             return Ok(None);
         }
-        if let [account, ..] = self.called(service, name)?.as_slice() {
-            return Ok(Some(*account));
+        let mut all = self.called(service, name)?;
+        if all.is_empty() {
+            let is_bound = self.is_journalled && self.account.is_empty();
+            all.extend(self.person.with(service).filter(|account| !is_bound || account.is_configured()));
         }
-        let is_bound = self.is_journalled && self.account.is_empty();
-        let all = self.person.with(service).filter(|account| !is_bound || account.is_configured());
-        let all: Vec<&ConnectedAccount> = all.collect();
         let is_default = |account: &ConnectedAccount| match service {
             AccountService::Mail => account.is_mail_default,
             AccountService::Calendar => account.is_events_default,
@@ -201,6 +200,16 @@ mod tests {
         let default = ConnectedAccount { is_mail_default: true, ..work.clone() };
         let with_default = CallAccounts::new(person(vec![shared.clone(), private.clone(), default]));
         assert_eq!(chosen(&with_default, Mail, None), id("w"));
+        assert_eq!(
+            chosen(&two, Mail, Some("password")),
+            Err(ErrorKind::Params),
+            "both are at such a provider"
+        );
+        assert_eq!(chosen(&with_default, Mail, Some("password")), id("w"), "the usual one of those");
+        let same = ConnectedAccount { address: private.address.clone(), ..work.clone() };
+        let of_one_address = CallAccounts::new(person(vec![private.clone(), same]));
+        assert_eq!(chosen(&of_one_address, Mail, Some("private@x.test")), Err(ErrorKind::Params));
+        assert_eq!(chosen(&of_one_address, Mail, Some("work")), id("w"));
         let with_shared = CallAccounts::new(person(vec![private, work, shared]));
         assert_eq!(chosen(&with_shared, Mail, None), id("config:mail"));
     }
