@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_config::{Config, MailConfig, People, Policy, WatchConfig};
 use adjutant_engine::conversation::watches::sync_configured;
-use adjutant_store::watches;
-use adjutant_types::{Bounds, Condition, WatchAction, WatchState, WatchTrigger};
+use adjutant_store::connected::{self, AccountRow};
+use adjutant_store::{Batch, people, watches};
+use adjutant_types::{Bounds, Condition, ProviderKind, WatchAction, WatchState, WatchTrigger};
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, outside_skill, reports, scripted_with, skill_file};
@@ -215,22 +216,47 @@ async fn only_folders_of_the_configuration_are_watched() {
     app.ends_well().await;
 }
 
+/// A watch of the configuration on Ada's email.
+fn from_acme() -> WatchConfig {
+    WatchConfig {
+        name: "acme".into(),
+        person: "console:ada".into(),
+        trigger: WatchTrigger::Mail,
+        condition: Condition { from: vec!["@acme.test".into()], ..Condition::default() },
+        action: WatchAction::Tell,
+        words: String::new(),
+        bounds: Bounds::default(),
+        folder: None,
+    }
+}
+
+#[tokio::test]
+async fn a_watch_of_the_configuration_reads_the_usual_account() {
+    let app = app().await;
+    app.says("ada", "/help").await;
+    let store = app.store();
+    let (_, person) = people::direct_conversation(store, "console", "ada").await.unwrap().unwrap();
+    let mut batch = Batch::new();
+    for (id, is_mail_default) in [("a1", false), ("a2", true)] {
+        let row = AccountRow::new(id.into(), ProviderKind::Google, "ada@example.test");
+        let (person_id, label) = (Some(person.clone()), id.to_owned());
+        connected::insert(&mut batch, &AccountRow { person_id, label, is_mail_default, ..row });
+    }
+    store.write(batch).await.unwrap();
+    let mut config = Config::in_dir("/nowhere");
+    config.watches = vec![from_acme()];
+    sync_configured(store, &config).await.unwrap();
+    let all = watches::configured(store).await.unwrap();
+    assert_eq!(&*all[0].source.account, "a2", "not the oldest");
+    app.ends_well().await;
+}
+
 #[tokio::test]
 async fn a_watch_of_the_configuration_follows_it_and_stays_paused() {
     let app = app().await;
     app.says("ada", "/help").await;
     let mut config = Config::in_dir("/nowhere");
-    let condition = Condition { from: vec!["@acme.test".into()], ..Condition::default() };
-    let watch = WatchConfig {
-        name: "acme".into(),
-        person: "console:ada".into(),
-        trigger: WatchTrigger::Mail,
-        condition,
-        action: WatchAction::Tell,
-        words: String::new(),
-        bounds: Bounds::default(),
-        folder: None,
-    };
+    let watch = from_acme();
     with_mailbox(&mut config);
     let stranger = WatchConfig { name: "later".into(), person: "console:zoe".into(), ..watch.clone() };
     config.watches = vec![watch, stranger];

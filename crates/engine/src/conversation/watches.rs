@@ -172,7 +172,12 @@ pub async fn source_of(
         _ => return Ok(Some(own)),
     };
     let rows = connected::of_person(store, person).await?;
-    let account = rows.iter().find(|row| row.services.contains(&service)).map(|row| row.id.clone());
+    let is_usual = |row: &connected::AccountRow| match service {
+        AccountService::Mail => row.is_mail_default,
+        _ => row.is_events_default,
+    };
+    let having = rows.iter().filter(|row| row.services.contains(&service));
+    let account = having.min_by_key(|row| !is_usual(row)).map(|row| row.id.clone());
     Ok(match account.or_else(|| is_configured.then(|| format!("config:{service}").into())) {
         Some(account) => Some(WatchSource { trigger, account, place: place.to_owned() }),
         None => (service != AccountService::Mail).then_some(own),
