@@ -268,8 +268,10 @@ impl Config {
             section.section("main", |main| limits.of_orchestrator(main));
             Skills::read(section).paths
         });
+        let assistant = root.section("assistant", |section| Assistant::read(section, self.assistant));
+        let zone = assistant.timezone;
         Self {
-            assistant: root.section("assistant", |section| Assistant::read(section, self.assistant)),
+            assistant,
             backup: root
                 .section("backup", |section| Backup::read(section, &self.data_dir, store.is_server())),
             store,
@@ -300,7 +302,7 @@ impl Config {
             otlp: root.section("otlp", Otlp::read),
             voice: root.section("voice", VoiceConfig::read),
             watched_folders: root.section("watching", watches::read_folders),
-            watches: watches::read(root),
+            watches: watches::read(root, zone),
             ..self
         }
     }

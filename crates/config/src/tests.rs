@@ -310,6 +310,10 @@ fn watches_are_read_and_their_faults_have_their_lines() {
     let all = read(&some).watches;
     assert_eq!((all[0].words.as_str(), all[0].trigger), ("/run briefing", WatchTrigger::Mail));
     assert_eq!((all[0].bounds.every_s, all[0].bounds.quiet.as_deref()), (60, Some("22:00-07:00")));
+    let until = |day: &str| format!("{first}until = \"{day}\"\n[assistant]\ntimezone = \"Europe/Berlin\"");
+    // 2026-11-27T23:00Z: with the day, where the assistant lives.
+    assert_eq!(read(&until("2026-11-27")).watches[0].bounds.until, Some(1_795_820_400_000));
+    insta::assert_snapshot!(faults(&until("soon")), @"config.toml:5: watches[0].until: “soon” isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00");
     insta::assert_snapshot!(faults("[[watches]]\nname = \"a\"\non = \"webhook\"\ndo = \"ask\"\nquiet = \"at night\"\nfro = 1"), @r#"
     config.toml:1: watches[0].person: missing: whom it tells, such as "telegram:123"
     config.toml:1: watches[0].words: missing: what to do

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use adjutant_config::{Config, MailConfig, People, Policy, WatchConfig};
 use adjutant_engine::conversation::watches::sync_configured;
 use adjutant_store::connected::{self, AccountRow};
-use adjutant_store::{Batch, people, watches};
+use adjutant_store::watches::{self, WatchRow};
+use adjutant_store::{Batch, people};
 use adjutant_types::{Bounds, Condition, ProviderKind, WatchAction, WatchState, WatchTrigger};
 use serde_json::{Value, json};
 
@@ -274,6 +275,14 @@ async fn a_watch_of_the_configuration_follows_it_and_stays_paused() {
     sync_configured(store, &config).await.unwrap();
     let all = watches::configured(store).await.unwrap();
     assert_eq!((all[0].state, all[0].condition.from[0].as_str()), (WatchState::Paused, "@corp.test"));
+    let mut batch = Batch::new();
+    watches::change(&mut batch, &all[0], &WatchRow { state: WatchState::Over, ..all[0].clone() });
+    store.write(batch).await.unwrap();
+    for (until, state) in [(store.now(), WatchState::Over), (store.now() + 3_600_000, WatchState::Active)] {
+        config.watches[0].bounds.until = Some(until);
+        sync_configured(store, &config).await.unwrap();
+        assert_eq!(watches::configured(store).await.unwrap()[0].state, state, "until {until}");
+    }
     config.watches.clear();
     sync_configured(store, &config).await.unwrap();
     assert!(watches::configured(store).await.unwrap().is_empty());

@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
+use adjutant_types::clock::when::When;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{Bounds, Condition, WatchAction, WatchTrigger};
+use chrono_tz::Tz;
 
 use super::approval::QuietHours;
 use super::assistant::owner;
@@ -34,8 +36,10 @@ fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     Ok(reader.folder().join(text(value, reader)?).display().to_string())
 }
 
-pub(crate) fn read(root: &mut Section<'_>) -> Vec<WatchConfig> {
-    let all: Vec<WatchConfig> = root.tables("watches", WatchConfig::read).into_iter().flatten().collect();
+/// A day ends in this zone.
+pub(crate) fn read(root: &mut Section<'_>, zone: Tz) -> Vec<WatchConfig> {
+    let all = root.tables("watches", |section| WatchConfig::read(section, zone));
+    let all: Vec<WatchConfig> = all.into_iter().flatten().collect();
     let is_twice = |(at, watch): (usize, &WatchConfig)| all[..at].iter().any(|it| it.name == watch.name);
     if all.len() > MAX_WATCHES {
         root.problem("watches", format!("must be at most {MAX_WATCHES}"));
@@ -46,7 +50,7 @@ pub(crate) fn read(root: &mut Section<'_>) -> Vec<WatchConfig> {
 }
 
 impl WatchConfig {
-    fn read(section: &mut Section<'_>) -> Option<Self> {
+    fn read(section: &mut Section<'_>, zone: Tz) -> Option<Self> {
         // Rooms and web addresses are watched by those who ask for it in a chat.
         const TRIGGERS: [&str; 5] = ["mail", "event_begins", "event_changes", "task_due", "file"];
         let name = section.needed("name", "what you call it, such as \"invoices\"", text);
@@ -81,7 +85,8 @@ impl WatchConfig {
         let bounds = Bounds {
             every_s: every.unwrap_or(least).max(least),
             quiet: section.get("quiet", quiet),
-            until: None,
+            until: section
+                .get("until", |value, reader| Ok(When::parse(&text(value, reader)?, zone)?.deadline(zone))),
             nano_usd_day: section.get("usd_per_day", amount).map(|usd| (usd * 1e9).round() as i64),
         };
         let folder = match trigger {

@@ -131,7 +131,7 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<()> {
             other => (None, other),
         };
         let base = || new_row(store, (&conversation, &person), source.clone());
-        let new = WatchRow {
+        let mut new = WatchRow {
             config_name: Some(watch.name.clone()),
             source: source.clone(),
             condition: watch.condition.clone(),
@@ -140,6 +140,10 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<()> {
             bounds: watch.bounds.clone(),
             ..stays.clone().unwrap_or_else(base)
         };
+        // It was over, and has more time now.
+        if new.state == WatchState::Over && new.bounds.until.is_none_or(|until| until > store.now()) {
+            (new.state, new.active_since) = (WatchState::Active, store.now());
+        }
         goes.iter().for_each(|row| watches::delete(&mut batch, &row.id));
         match &stays {
             Some(old) if *old != new => watches::change(&mut batch, old, &new),
