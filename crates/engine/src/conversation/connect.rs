@@ -5,7 +5,9 @@ use adjutant_config::People;
 use adjutant_l10n as l10n;
 use adjutant_l10n::connect as words;
 use adjutant_skills::Failure;
-use adjutant_skills::accounts::{Begun, Finished, LoginError, Logins, provider_name, services_in_words};
+use adjutant_skills::accounts::{
+    Begun, ConnectedAccount, Finished, LoginError, Logins, provider_name, services_in_words,
+};
 use adjutant_skills::builtin::Services;
 use adjutant_store::connected::{self, AccountRow, is_label, is_label_taken};
 use adjutant_store::inbox::InboxRow;
@@ -177,18 +179,22 @@ impl Conversations {
     /// The accounts that a person has. The only one with a service is the one that is used, also if nobody has chosen it.
     pub async fn accounts_of(&self, person: &PersonId) -> Result<Vec<AccountRow>> {
         let mut rows = connected::of_person(&self.store, person).await?;
-        let (accounts, settings) = (&self.services().accounts, self.settings.current());
+        let configured = self.configured_of(person).await?;
         for service in [AccountService::Mail, AccountService::Calendar] {
             let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
             let (Some(only), None) = (having.next(), having.next()) else { continue };
-            let owners = &settings.owners;
-            let is_used = !accounts.has_configured(&self.store, owners, person, service).await?;
+            let is_used = !configured.iter().any(|account| account.has(service));
             match service {
                 AccountService::Mail => only.is_mail_default |= is_used,
                 _ => only.is_events_default |= is_used,
             }
         }
         Ok(rows)
+    }
+
+    async fn configured_of(&self, person: &PersonId) -> Result<Vec<&ConnectedAccount>> {
+        let settings = self.settings.current();
+        self.services().accounts.configured_of(&self.store, &settings.owners, person).await
     }
 
     async fn may_connect(&self, row: &InboxRow) -> Result<bool> {
@@ -218,7 +224,8 @@ impl Conversations {
         }
         let all = self.accounts_of(&row.person_id).await?;
         if rest.is_empty() {
-            return self.reply_with(row, self.list_of(&all), Batch::new()).await;
+            let configured = self.configured_of(&row.person_id).await?;
+            return self.reply_with(row, self.list_of(&all, &configured), Batch::new()).await;
         }
         if let Some(names) = rest.strip_prefix("rename ") {
             return self.rename_account(row, &all, names.trim()).await;
@@ -246,7 +253,7 @@ impl Conversations {
         }
     }
 
-    fn list_of(&self, accounts: &[AccountRow]) -> Message {
+    fn list_of(&self, accounts: &[AccountRow], configured: &[&ConnectedAccount]) -> Message {
         let line = |account: &AccountRow| {
             let services = services_in_words(&account.services);
             let line = words::account_line(&account.label, &account.address, services);
@@ -260,10 +267,19 @@ impl Conversations {
                 about.iter().filter(|(is_so, _)| *is_so).map(|(_, about)| about()).collect();
             if about.is_empty() { format!("- {line}") } else { format!("- {line} ({})", about.join(", ")) }
         };
-        let text = match accounts {
+        let line_of_configured = |account: &&ConnectedAccount| {
+            let mut services = AccountService::ALL.to_vec();
+            services.retain(|service| account.has(*service));
+            let services = services_in_words(&services);
+            let line = words::account_line(&account.label, &account.address, services);
+            format!("- {line} ({})", words::is_configured())
+        };
+        let lines = accounts.iter().map(line).chain(configured.iter().map(line_of_configured));
+        let lines: Vec<String> = lines.collect();
+        let text = match lines.as_slice() {
             [] if !self.has_logins() => words::not_set_up(),
             [] => words::no_accounts(),
-            _ => words::your_accounts(accounts.iter().map(line).collect::<Vec<_>>().join("\n")),
+            lines => words::your_accounts(lines.join("\n")),
         };
         let own = accounts.iter().map(|row| button(format!("{ACCOUNT}{}", row.id), shown(&row.label)));
         // Discord takes no more than 25.

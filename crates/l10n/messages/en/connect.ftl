@@ -94,6 +94,7 @@ your-accounts =
 account-line = “{ $label }”, { $address }: { $services }
 # Behind a line.
 is-shared = shared
+is-configured = set in the configuration
 needs-login = needs a new login
 sends-mail = sends your email
 takes-events = gets your new events

@@ -319,18 +319,20 @@ impl Accounts {
         }
     }
 
-    /// Whether a person has an account of the configuration with this service.
-    pub async fn has_configured(
+    /// The accounts of the configuration that a person has.
+    pub async fn configured_of(
         &self,
         store: &Store,
         owners: &[String],
         person: &PersonId,
-        service: AccountService,
-    ) -> Result<bool, StoreError> {
-        match self.configured.iter().find(|(account, _)| account.has(service)) {
-            Some((_, people)) => admits_anyhow(store, owners, person, people).await,
-            None => Ok(false),
+    ) -> Result<Vec<&ConnectedAccount>, StoreError> {
+        let mut all = Vec::new();
+        for (account, people) in &self.configured {
+            if admits_anyhow(store, owners, person, people).await? {
+                all.push(account);
+            }
         }
+        Ok(all)
     }
 
     async fn configured_for(&self, ctx: &TurnContext) -> Result<PersonAccounts, StoreError> {
