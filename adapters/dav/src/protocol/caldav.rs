@@ -27,7 +27,8 @@ impl CalDav {
     }
 
     /// The calendars behind the account's URL: that calendar itself, or those of that home set, that principal
-    /// or the logged-in user. Task lists are left out. This also tests whether the account works.
+    /// or the logged-in user, with those last that can only be read. Task lists are left out. This also tests whether the
+    /// account works.
     pub async fn calendars(&self) -> Result<Vec<Collection>> {
         self.client.collections().await
     }

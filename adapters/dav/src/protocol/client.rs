@@ -134,9 +134,13 @@ impl Client {
         let mut found = Vec::new();
         for home in homes {
             let (entries, at) = self.propfind(home, "1").await?;
-            found.extend(entries.iter().filter_map(|entry| self.collection(entry, &at)));
+            let those =
+                entries.iter().filter_map(|entry| Some((is_read_only(entry), self.collection(entry, &at)?)));
+            found.extend(those);
         }
-        Ok(found)
+        // What is new goes into the first one.
+        found.sort_by_key(|(is_read_only, _)| *is_read_only);
+        Ok(found.into_iter().map(|(_, collection)| collection).collect())
     }
 
     fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>> {
@@ -172,7 +176,7 @@ impl Client {
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:propfind xmlns:D=\"DAV:\" xmlns:C=\"{namespace}\"><D:prop>\
              <D:resourcetype/><D:displayname/><D:current-user-principal/><C:{home_set}/>\
-             <C:supported-calendar-component-set/></D:prop></D:propfind>"
+             <D:current-user-privilege-set/><C:supported-calendar-component-set/></D:prop></D:propfind>"
         );
         let mut entries = Vec::new();
         let at = self.report("PROPFIND", url, depth, body, |entry| entries.push(entry)).await?;
@@ -339,6 +343,14 @@ impl Client {
             _ => response.accept().await.map(|response| WriteOutcome::Done(response.etag())),
         }
     }
+}
+
+/// Whether the server says that nothing can be put into a collection (RFC 3744 §3 and §5.4).
+fn is_read_only(entry: &Entry) -> bool {
+    const WRITING: [&str; 4] = ["DAV:all", "DAV:write", "DAV:write-content", "DAV:bind"];
+    entry.prop("DAV:current-user-privilege-set").is_some_and(|set| {
+        !set.inner.is_empty() && !set.inner.iter().any(|(name, _)| WRITING.contains(&name.as_str()))
+    })
 }
 
 /// The file name for a UID: other characters than letters and digits become hexadecimal, and long UIDs are

@@ -265,6 +265,36 @@ async fn a_redirect_on_the_same_host_is_followed_and_hrefs_elsewhere_are_not() {
 }
 
 #[tokio::test]
+async fn a_calendar_that_can_only_be_read_is_not_the_first() {
+    let multistatus = |entries: &str| {
+        let names = "xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"";
+        response("207 Multi-Status", "", &format!("<multistatus {names}>{entries}</multistatus>"))
+    };
+    let entry = |path: &str, props: &str| {
+        format!(
+            "<response><href>{path}</href><propstat><prop>{props}</prop><status>HTTP/1.1 200 OK</status></propstat>\
+             </response>"
+        )
+    };
+    let calendar = |path: &str, privileges: &str| {
+        let kind = "<resourcetype><collection/><C:calendar/></resourcetype>";
+        let set = format!("<current-user-privilege-set>{privileges}</current-user-privilege-set>");
+        entry(path, &format!("{kind}{set}"))
+    };
+    let read = "<privilege><read/></privilege>";
+    let home = entry("/c/", "<C:calendar-home-set><href>/home/</href></C:calendar-home-set>");
+    let all = [
+        calendar("/home/team/", read),
+        calendar("/home/own/", &format!("{read}<privilege><write/></privilege>")),
+        calendar("/home/unsaid/", ""),
+    ];
+    let (port, _) = misbehaving(vec![multistatus(&home), multistatus(&all.concat())], None);
+    let found = client(port).calendars().await.unwrap();
+    let names: Vec<&str> = found.iter().map(|calendar| calendar.name.as_str()).collect();
+    assert_eq!(names, ["own", "unsaid", "team"]);
+}
+
+#[tokio::test]
 async fn too_much_is_cut() {
     let start =
         "HTTP/1.1 207 Multi-Status\r\nConnection: close\r\n\r\n<multistatus xmlns=\"DAV:\"><response><href>";
