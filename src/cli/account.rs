@@ -8,6 +8,7 @@ use std::time::Duration;
 use adjutant_config::{Config, ConnectConfig};
 use adjutant_console::json::{CONVERSATION, USER};
 use adjutant_skills::accounts::{Begun, Bringer, Finished, LoginError, Logins, carries_code};
+use adjutant_skills::oauth::back_from;
 use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::people::{self, Person};
 use adjutant_store::{Batch, Store, connected, logins};
@@ -18,11 +19,14 @@ use adjutant_types::{AccountId, AccountState, ConversationId, LoginState, Person
 use super::args::AccountCommand as Command;
 use super::chat::CHANNEL;
 use super::init::terminal::Terminal;
+use super::oauth::pasted;
 use super::{CliError, Result, on_store, out, say};
 use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
 const POLL: Duration = Duration::from_secs(5);
+/// How long a login can be finished.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     let services = service::build_services(&config, BTreeMap::new())?;
@@ -128,10 +132,18 @@ impl Adding<'_> {
         }
         out(&format!(
             "Open this address in your browser and allow access:\n\n  {link}\n\n\
-             It ends at a page that can't be opened. Paste that page's address here.\n"
+             If the browser is on another machine, it ends at a page that it can't open: paste that page's address here.\n"
         ))?;
-        let pasted = Terminal::open()?.line("Address", "")?;
-        let Some((state, reply)) = carries_code(&pasted) else {
+        let address = async {
+            tokio::select! {
+                address = back_from(link) => address,
+                typed = pasted() => typed,
+            }
+        };
+        let Ok(address) = tokio::time::timeout(PATIENCE, address).await else {
+            return Err(refused(LoginError::Gone));
+        };
+        let Some((state, reply)) = carries_code(&address) else {
             return Err(CliError::plain("that isn't the address at which a login ends; begin again"));
         };
         let id = self.logins.arrived(&state, reply, Bringer::Person(&person.id)).await.map_err(refused)?;

@@ -92,7 +92,7 @@ pub(super) async fn by_browser(login: CodeLogin) -> Result<()> {
 }
 
 /// The first line that somebody types. The thread that waits for it holds up nothing.
-async fn pasted() -> String {
+pub(super) async fn pasted() -> String {
     let (sender, typed) = oneshot::channel();
     thread::spawn(move || {
         let mut lines = std::io::stdin().lock().lines().map_while(Result::ok);

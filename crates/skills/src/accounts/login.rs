@@ -46,8 +46,8 @@ const HUNG_MS: i64 = 60_000;
 /// How often a provider is asked about a device code at most, and how much later it is if that was too often, in
 /// milliseconds. https://learn.microsoft.com/entra/identity-platform/v2-oauth2-device-code
 const POLL_MS: i64 = 5_000;
-/// Where a browser ends without a web page: nobody listens there, and the person copies the address. Providers take any
-/// port of this machine (RFC 8252 §7.3).
+/// Where a browser ends without a web page: only `adjutant account add` listens there, or else the person copies the address.
+/// Providers take any port of this machine (RFC 8252 §7.3).
 pub const LOOPBACK: &str = "http://127.0.0.1:53682/connect/back";
 /// How an address ends at which a browser comes back.
 const BACK: &str = "/connect/back";

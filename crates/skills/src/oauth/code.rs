@@ -25,8 +25,7 @@ const MAX_LENGTH: usize = 16 * 1024;
 /// A login that waits for its browser.
 pub struct CodeLogin {
     login: Arc<Login>,
-    listener: TcpListener,
-    redirect: Url,
+    listener: Listener,
     request: CodeRequest,
     /// The only service that may send the browser back, and whether it says that it did (RFC 9207).
     issuer: Option<(String, bool)>,
@@ -82,6 +81,45 @@ impl Listener {
     pub(super) fn redirect(&self) -> &Url {
         &self.redirect
     }
+
+    /// The next request for our page; a browser also asks for a picture.
+    async fn arrived(&self) -> (Url, TcpStream) {
+        loop {
+            let Ok((mut stream, _)) = self.listener.accept().await else { continue };
+            let request = tokio::time::timeout(REQUEST, request_target(&mut stream)).await;
+            let address = request.ok().flatten().and_then(|target| self.redirect.join(&target).ok());
+            match address.filter(|address| address.path() == self.redirect.path()) {
+                Some(address) => return (address, stream),
+                None => answer(stream, "404 Not Found", "There is nothing here.").await,
+            }
+        }
+    }
+}
+
+/// The address at which a browser of this machine ends that opens a provider's page. Where another program listens there, it
+/// never comes.
+pub async fn back_from(page: &str) -> String {
+    match came_back_from(page).await {
+        Some(address) => address.into(),
+        None => std::future::pending().await,
+    }
+}
+
+async fn came_back_from(page: &str) -> Option<Url> {
+    let page = Url::parse(page).ok()?;
+    let redirect = page.query_pairs().find(|(key, _)| key == "redirect_uri")?.1.into_owned();
+    let redirect = Url::parse(&redirect).ok()?;
+    let listener = TcpListener::bind(("127.0.0.1", redirect.port()?)).await.ok()?;
+    let listener = Listener { listener, redirect };
+    loop {
+        let (address, stream) = listener.arrived().await;
+        // Any page that is open in a browser can ask here.
+        if Brought::of(&address).state == Brought::of(&page).state {
+            answer(stream, "200 OK", "The terminal goes on. You can close this page.").await;
+            return Some(address);
+        }
+        answer(stream, "404 Not Found", "This belongs to another login.").await;
+    }
 }
 
 fn wrong(place: &Place) -> SkillError {
@@ -109,14 +147,14 @@ impl CodeRequest {
 
 impl CodeLogin {
     pub(super) fn begin(login: Arc<Login>, listener: Listener) -> Result<Self, SkillError> {
-        let Listener { listener, redirect } = listener;
         if login.config.auth_url.is_none() {
             let Place { section, login } = &login.place;
             let message = format!("{section} has no `auth_url`; use `{login} --device`");
             return Err(SkillError::params(message));
         }
-        let request = CodeRequest::new(&login.config, redirect.as_str()).map_err(|_| wrong(&login.place))?;
-        Ok(Self { login, listener, redirect, request, issuer: None })
+        let redirect = listener.redirect.as_str();
+        let request = CodeRequest::new(&login.config, redirect).map_err(|_| wrong(&login.place))?;
+        Ok(Self { login, listener, request, issuer: None })
     }
 
     /// The same, where only this service may send the browser back. `names_itself` if it always says that it did.
@@ -132,8 +170,8 @@ impl CodeLogin {
     /// Waits for the browser, or for the address that a browser elsewhere ended at; then fetches and keeps the tokens.
     pub async fn finish(self, pasted: impl Future<Output = String>) -> Result<(), SkillError> {
         let (address, stream) = tokio::select! {
-            arrived = self.arrived() => arrived,
-            pasted = pasted => (self.redirect.join(pasted.trim()).ok(), None),
+            (address, stream) = self.listener.arrived() => (Some(address), Some(stream)),
+            pasted = pasted => (self.listener.redirect.join(pasted.trim()).ok(), None),
             () = tokio::time::sleep(PATIENCE) => {
                 let message = format!("nobody logged in within 10 minutes. {}", self.again());
                 return Err(SkillError::new(ErrorKind::Timeout, message));
@@ -151,19 +189,6 @@ impl CodeLogin {
             answer(stream, "200 OK", text).await;
         }
         done
-    }
-
-    /// The first request for our page; a browser also asks for a picture.
-    async fn arrived(&self) -> (Option<Url>, Option<TcpStream>) {
-        loop {
-            let Ok((mut stream, _)) = self.listener.accept().await else { continue };
-            let request = tokio::time::timeout(REQUEST, request_target(&mut stream)).await;
-            let address = request.ok().flatten().and_then(|target| self.redirect.join(&target).ok());
-            match address.filter(|address| address.path() == self.redirect.path()) {
-                Some(address) => return (Some(address), Some(stream)),
-                None => answer(stream, "404 Not Found", "There is nothing here.").await,
-            }
-        }
     }
 
     async fn exchange(&self, address: &Url) -> Result<(), SkillError> {
@@ -203,7 +228,7 @@ impl CodeLogin {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", &code),
-            ("redirect_uri", self.redirect.as_str()),
+            ("redirect_uri", self.listener.redirect.as_str()),
             ("code_verifier", &self.request.verifier),
         ];
         let login = &self.login;

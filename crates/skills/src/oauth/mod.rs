@@ -25,9 +25,9 @@ use super::accounts::{SecretStore, SecretsError};
 use super::handlers::HttpClient;
 use super::{ErrorKind, SkillError};
 
-pub use self::code::CodeLogin;
 use self::code::Listener;
 pub(crate) use self::code::{Brought, CodeRequest, random};
+pub use self::code::{CodeLogin, back_from};
 pub use self::device::DeviceLogin;
 pub(crate) use self::device::{DEVICE_GRANT, Next, next};
 pub(crate) use self::endpoint::{EndpointResponse, Refusal, Reply, ask};

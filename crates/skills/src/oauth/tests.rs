@@ -310,3 +310,21 @@ async fn an_account_says_that_its_login_has_ended_unless_somebody_has_logged_in_
     assert_eq!(state().await, AccountState::NeedsLogin);
     world.ends();
 }
+
+#[tokio::test]
+async fn a_browser_of_this_machine_comes_back_by_itself() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let back = format!("http://127.0.0.1:{port}/connect/back");
+    let page = [("redirect_uri", back.as_str()), ("state", "s1")];
+    let page = reqwest::Url::parse_with_params("https://login.test/authorize", page).unwrap();
+    let (other, ours) = (format!("{back}?state=s2&code=c2"), format!("{back}?state=s1&code=c1"));
+    let asked = [other, ours.clone()];
+    let browser = async {
+        let answers = tokio::task::spawn_blocking(move || asked.map(|address| get(&address).unwrap())).await;
+        answers.unwrap()
+    };
+    // It listens before the browser begins.
+    let (came, [refused, taken]) = tokio::join!(back_from(page.as_str()), browser);
+    assert_eq!(came, ours);
+    assert!(refused.starts_with("HTTP/1.1 404") && taken.starts_with("HTTP/1.1 200"), "{refused}\n{taken}");
+}
