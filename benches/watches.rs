@@ -117,6 +117,8 @@ fn main() -> ExitCode {
     chat.finish_well();
     let of = |hundredths: usize| times[MAILS * hundredths / 100];
     let most = times[MAILS - 1];
+    // A thousandth of a core.
+    let most_idle = IDLE.as_secs_f64();
     println!("| what | measured | target |\n| --- | --- | --- |");
     println!(
         "| from an email's delivery to its telling, p50 / p95 / longest of {MAILS} | {:.0} / {:.0} / {most:.0} ms | p95 2,000 ms |",
@@ -124,8 +126,8 @@ fn main() -> ExitCode {
         of(95)
     );
     println!(
-        "| processor time in {} s with {FOLDERS} idle mailboxes, and with none | {with:.0} / {without:.0} ms | |",
+        "| processor time in {} s with {FOLDERS} idle mailboxes, and with none | {with:.0} / {without:.0} ms | {most_idle:.0} ms more |",
         IDLE.as_secs()
     );
-    if of(95) < 2_000.0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if of(95) < 2_000.0 && with - without < most_idle { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
