@@ -32,6 +32,12 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
         assert!(page.body.contains(what), "{what}: {}", page.body);
     }
     assert!(other.get("/things").body.contains("Nothing is watched."));
+    let about = [("act", "watch-mail"), ("key", "@acme.test"), ("text", "invoice")];
+    assert_eq!(browser.submit("/act", &about).status, 303);
+    assert!(browser.get("/things").body.contains("email from anyone at acme.test about “invoice”"));
+    site.telegram.say(ada, ada, "/undo");
+    let watches = || site.home.count("SELECT count(*) FROM watches");
+    wait_until("that one is gone", || watches() == 2);
     let first = key(&page);
     for act in ["pause-watch", "resume-watch"] {
         assert_eq!(other.submit("/act", &[("act", act), ("key", &first)]).status, 409, "it isn't hers");
@@ -43,7 +49,6 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 303);
     assert_eq!(browser.submit("/act", &[("act", "stop-watch"), ("key", &first)]).status, 409, "it is gone");
     // What she did here is undone from the chat: the last one is there again.
-    let watches = || site.home.count("SELECT count(*) FROM watches");
     site.telegram.say(ada, ada, "/undo");
     wait_until("it is there again", || watches() == 2);
     assert_eq!(browser.submit("/act", &[("act", "watch-mail"), ("key", "@third.test")]).status, 303);

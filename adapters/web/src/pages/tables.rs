@@ -36,6 +36,8 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
 fn watch_form(frame: &Frame<'_>) -> Markup {
     let field = html! {
         (page_tables::tell_me()) " " input type="text" name="key" maxlength="50" placeholder="@acme.example";
+        " " (page_tables::tell_me_about()) " "
+        input type="text" name="text" maxlength="50" aria-label=(page_tables::words_of_subject());
     };
     form(frame, PageAction::WatchMail, &field)
 }

@@ -61,6 +61,9 @@ then = And then
 stop = Stop
 # Before a field for a name or an address, and behind it.
 tell-me = Tell me about email from
+# Between the two fields: "email from … about …".
+tell-me-about = about
+words-of-subject = Words of its subject
 watch = Watch
 
 ## Memories

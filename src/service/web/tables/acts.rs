@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::WebBackend;
 
-/// The longest title of a task, the longest memory, and the longest name that a watch is for, in characters.
+/// The longest title of a task, the longest memory, and the longest text that a watch is for, in characters.
 const TITLE: usize = 200;
 const MEMORY: usize = 4_000;
 const FROM: usize = 50;
@@ -70,7 +70,7 @@ impl WebBackend {
             Act::PauseWatch | Act::ResumeWatch | Act::StopWatch => {
                 self.change_watch(&person, asked, &mut batch).await?
             }
-            Act::WatchMail => self.add_watch(&person, key, &mut batch).await?,
+            Act::WatchMail => self.add_watch(&person, asked, &mut batch).await?,
             Act::DeletePlan => {
                 let own = self.own_plan(viewer, key).await?;
                 own.map(|(row, _)| runs::delete_plan(&mut batch, &row.id)).map(|()| DONE)
@@ -216,16 +216,18 @@ impl WebBackend {
     }
 
     /// Adds a watch that tells of email. The form's own button is the yes.
-    async fn add_watch(&self, person: &PersonId, from: &str, batch: &mut Batch) -> Acted {
-        let (store, from) = (&self.store, line(from, FROM));
+    async fn add_watch(&self, person: &PersonId, (_, from, texts): Ask<'_>, batch: &mut Batch) -> Acted {
+        let (store, about) = (&self.store, texts.first().copied().unwrap_or_default());
         let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
         let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
         let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(None) };
         let mut row = new_row(store, (&here, person), source);
-        match from.as_str() {
-            "" => row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL,
-            _ => row.condition.from.push(from),
+        let typed = |text| Some(line(text, FROM)).filter(|text| !text.is_empty());
+        row.condition.from.extend(typed(from));
+        row.condition.subject.extend(typed(about));
+        if row.condition.is_everything() {
+            row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL;
         }
         watches::insert(batch, &row);
         let receipt = l10n::watches::started(described(&row));
