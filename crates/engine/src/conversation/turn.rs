@@ -38,7 +38,7 @@ use super::answers::agrees;
 use super::recent_entities::emails_in_answer;
 use super::{Conversations, Handle, context, lines, verdicts};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
-use crate::watching::quiet_until;
+use crate::watching::{quiet_until, why};
 
 /// What later turns read as the answer of a turn whose question was withdrawn.
 const WITHDRAWN: &str = "(changed by the person)";
@@ -223,6 +223,11 @@ impl Conversations {
             answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
         }
         let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
+        let stop = watch.map(|watch| {
+            let (why, stop) = why(watch, ctx.turn.zone);
+            answer.text = format!("{}\n\n{why}", answer.text).trim_start().to_owned();
+            stop
+        });
         if let Some(until) = watch.and_then(|watch| quiet_until(watch, self.store.now(), ctx.turn.zone)) {
             let (turn, now) = (&leased.turn, self.store.now());
             let receipt = WatchItem::new(ItemNoun::Receipt, &turn.id, ("", &answer.whole()), now);
@@ -236,6 +241,7 @@ impl Conversations {
             false => executions::of_turn(&self.store, &leased.turn.id).await?,
         };
         answer.choices = lines::choices_of(&rows);
+        answer.choices.extend(stop);
         let services = &self.orchestrator.agents.executor.services;
         let shown = match ctx.is_typed() {
             true => emails_in_answer(&rows, &answer.text),

@@ -4,6 +4,8 @@ mod judge;
 pub mod matching;
 mod telling;
 
+pub(crate) use telling::why;
+
 use adjutant_config::QuietHours;
 use adjutant_l10n as l10n;
 use adjutant_skills::builtin::watches::found_thing;

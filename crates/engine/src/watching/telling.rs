@@ -229,13 +229,13 @@ impl Scheduler {
             taint: sources.iter().collect(),
             ..Closing::default()
         };
-        let made = long_date(&utc(watch.created_at).with_timezone(&zone));
         let mut choices = match items {
             [only] if count == 1 => buttons(only, &["answer", "later"]),
             _ => Vec::new(),
         };
-        choices.push(button("stop", &watch.id, words::stop_button()));
-        let text = format!("{told}\n\n{}", words::why(described(watch), made));
+        let (why, stop) = why(watch, zone);
+        choices.push(stop);
+        let text = format!("{told}\n\n{why}");
         let answer = Message { text, choices, ..Message::default() };
         self.conversations.add_done(batch, &row, ("watch.event", &closing), Some(answer));
     }
@@ -275,6 +275,12 @@ impl Scheduler {
         let Conversations { store, instance, .. } = &*self.conversations;
         outbox::say(store, batch, conversation, instance.owner(), message);
     }
+}
+
+/// Why a watch's person gets something, and the button that ends the watch.
+pub(crate) fn why(watch: &WatchRow, zone: Tz) -> (String, Choice) {
+    let made = long_date(&utc(watch.created_at).with_timezone(&zone));
+    (words::why(described(watch), made), button("stop", &watch.id, words::stop_button()))
 }
 
 /// Whether a watch does something without a question, so that it needn't wait for the end of its quiet hours.
