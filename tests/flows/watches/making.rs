@@ -203,6 +203,19 @@ async fn what_cannot_be_watched_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
+async fn one_watch_more_than_a_hundred_is_refused() {
+    let app = app().await;
+    app.says("ada", "/help").await;
+    for number in 0..100 {
+        super::telling::watch(&app, &format!("w{number:05}"), |_| {}).await;
+    }
+    let (said, _) = call(&app, "watch.create", json!({"on": "mail", "from": ["@acme.test"]})).await;
+    assert!(said.contains("You already have 100 watches"), "{said}");
+    assert_eq!(app.store().count("SELECT count(*) FROM watches", &[]).await.unwrap(), 100);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn only_folders_of_the_configuration_are_watched() {
     let folders = || ["/srv/scans", "/srv/old scans"].map(str::to_owned).to_vec();
     let app = scripted_with(skill_caller(), |config| config.watched_folders = folders()).await;
