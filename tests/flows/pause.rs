@@ -88,6 +88,29 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
 }
 
 #[tokio::test]
+async fn a_plain_wait_pauses_what_runs() {
+    let (app, gate) = at_work().await;
+    let event = app.tells("ada", "do it all").await;
+    gate.arrived(2).await;
+    let pausing = app.says("ada", "Wait!").await;
+    assert!(pausing.text.starts_with("Pausing."), "{}", pausing.text);
+    gate.open();
+    let asked = app.answer(&event).await;
+    assert!(asked.text.starts_with("I've paused this."), "{}", asked.text);
+    let done = app.says("ada", "continue").await;
+    assert_eq!((without_receipts(&done.text), &done.turn), ("All in: 4 reports.", &asked.turn));
+    assert_eq!(app.requests(Who::Agent).len(), 4, "nothing is done twice");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_plain_wait_is_a_message_if_nothing_runs() {
+    let app = scripted(Scripted::new().orchestrator(|_| text("For whom?"))).await;
+    assert_eq!(app.says("ada", "wait").await.text, "For whom?");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_paused_turn_can_be_stopped() {
     let (app, asked) = paused().await;
     let done = app.presses("ada", &asked, "Stop").await;

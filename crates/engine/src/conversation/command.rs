@@ -7,24 +7,26 @@ use super::ownership;
 
 pub use adjutant_workflows::command::{is_background, is_run};
 
-/// What stops a running turn, said alone.
-const STOPS: [&str; 12] = [
-    "stop",
-    "stop it",
-    "stop that",
-    "stop please",
-    "please stop",
-    "stop now",
-    "cancel",
-    "cancel that",
-    "abort",
-    "never mind",
-    "nevermind",
-    "stopp",
+/// What stops a running turn, and what pauses it, said alone.
+#[rustfmt::skip]
+const STOPS: &[&str] = &[
+    "stop", "stop it", "stop that", "stop please", "please stop", "stop now", "cancel", "cancel that", "abort",
+    "never mind", "nevermind", "stopp", "abbrechen", "やめて", "ストップ", "中止",
+];
+#[rustfmt::skip]
+const WAITS: &[&str] = &[
+    "wait", "wait please", "please wait", "wait a moment", "wait a minute", "wait a second", "hold on", "hang on",
+    "warte", "warte mal", "moment", "moment mal", "待って", "ちょっと待って",
 ];
 
-pub fn is_stop(text: &str) -> bool {
-    STOPS.contains(&text.trim().trim_end_matches(['.', '!']).to_lowercase().as_str())
+/// The command that a text stands for while a turn of its writer runs.
+pub fn said_meanwhile(text: &str) -> Option<&'static str> {
+    let text = text.trim().trim_end_matches(['.', '!', '…', '。', '！']).to_lowercase();
+    match text.as_str() {
+        text if STOPS.contains(&text) => Some("/stop"),
+        text if WAITS.contains(&text) => Some("/pause"),
+        _ => None,
+    }
 }
 
 /// A command, with what was written behind it.
@@ -109,6 +111,22 @@ pub fn is_command(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stop_and_wait_are_commands_only_if_nothing_else_is_said() {
+        for (text, command) in [
+            ("Stop!", Some("/stop")),
+            ("やめて。", Some("/stop")),
+            (" Wait...", Some("/pause")),
+            ("Hold on!", Some("/pause")),
+            ("moment mal", Some("/pause")),
+            ("wait for Bob", None),
+            ("wait?", None),
+            ("", None),
+        ] {
+            assert_eq!(said_meanwhile(text), command, "{text}");
+        }
+    }
 
     #[test]
     fn a_command_is_read_as_it_was_written() {

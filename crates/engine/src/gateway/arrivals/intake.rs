@@ -29,7 +29,7 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionKind, Questi
 
 use super::attached;
 use crate::conversation::access::Access;
-use crate::conversation::command::{Command, is_background, is_command, is_stop};
+use crate::conversation::command::{Command, is_background, is_command, said_meanwhile};
 use crate::conversation::questions::AnswerMatch;
 use crate::conversation::{Conversations, connect, lines, memory_commands, questions, rooms, rules, watches};
 use crate::gateway::lanes::{Lanes, OnArrival};
@@ -237,8 +237,9 @@ impl Intake {
             true => conversations.confirmed(&text, here, person).await?,
             false => None,
         };
-        let command = match is_new && is_stop(&text) && conversations.talks_with(&here.id, person).await? {
-            true => Some("/stop".to_owned()),
+        let meanwhile = said_meanwhile(&text).filter(|_| is_new);
+        let command = match meanwhile.is_some() && conversations.talks_with(&here.id, person).await? {
+            true => meanwhile.map(str::to_owned),
             false => connect::wish(&text).filter(|_| is_new && conversations.has_logins()),
         };
         Ok(Facts {
