@@ -44,6 +44,7 @@ struct Phone {
     refuses_buttons: Mutex<bool>,
     /// Whether it has a form of its own for agents at work.
     has_cards: Mutex<bool>,
+    draft_pace: Mutex<Duration>,
     /// Where another process stores a receipt for each message, having sent it as well.
     elsewhere: Mutex<Option<Store>>,
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -197,6 +198,9 @@ impl ChatPort for Phone {
             Some(id) => self.change(id, |bubble| bubble.text = cards),
         })
     }
+    fn draft_pace(&self, _: &Address) -> Duration {
+        *self.draft_pace.lock().unwrap()
+    }
     async fn retract(&self, _: &Address, receipt: &str, what: Retract) {
         self.note("retract");
         match what {
@@ -260,6 +264,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
         files: Mutex::default(),
         refuses_buttons: Mutex::default(),
         has_cards: Mutex::default(),
+        draft_pace: Mutex::new(Duration::from_millis(1_200)),
         elsewhere: Mutex::default(),
         arriving: tokio::sync::Mutex::new(arriving),
     });
@@ -1118,6 +1123,28 @@ async fn an_answer_is_shown_while_it_is_written() {
     let answer = town.sees("First, the offer.").await;
     assert_eq!(answer.id, draft.id, "the answer takes its place");
     assert_eq!(town.texts(), ["First, the offer."]);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_first_words_after_the_list_of_agents_do_not_wait_for_the_pace_of_later_ones() {
+    let (work, rest) = (Gate::closed(), Gate::closed());
+    let (here, there) = (Arc::clone(&work), Arc::clone(&rest));
+    let script = Scripted::new()
+        .orchestrator(move |request| match has_results(request) {
+            true => text("First, the offer.").writing("First,").behind(&there),
+            false => agent("a", &["tasks.search"], json!({})),
+        })
+        .agent(move |_| text("looked").behind(&here));
+    let town = town(script, |_| {}).await;
+    *town.phone.draft_pace.lock().unwrap() = Duration::from_hours(1);
+    town.writes("ada", "what about the offer?");
+    let shown = town.sees("Working on it").await;
+    work.open();
+    let draft = town.sees("First,").await;
+    assert_eq!((draft.id, town.texts()), (shown.id, vec!["First,".to_owned()]), "in the list's place");
+    rest.open();
+    town.sees("First, the offer.").await;
     town.ends_well().await;
 }
 

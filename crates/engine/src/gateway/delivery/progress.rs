@@ -191,6 +191,8 @@ impl TurnDisplay {
             let is_vanishing = self.receipt.is_none() && is_over(self.changed, RENEWAL);
             let is_new = text != self.text || (self.is_draft && is_vanishing);
             let pace = self.port.draft_pace(&progress.address);
+            // The first words wait no longer after the list of agents than a change of that list.
+            let pace = if self.is_draft { pace } else { pace.min(CHANGE) };
             if self.lost || !is_new || !is_over(self.changed, pace) {
                 return;
             }
