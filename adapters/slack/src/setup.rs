@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use adjutant_chat::{Credential, Finding, SetupGuide, sanitized};
+use adjutant_chat::{COMMANDS, Credential, Finding, SetupGuide, sanitized};
 use reqwest::Url;
 use serde_json::json;
 
@@ -71,7 +71,7 @@ fn creation() -> String {
             "bot_user": {"display_name": "adjutant", "always_online": true},
             "slash_commands": [{
                 "command": "/adjutant",
-                "description": "help, new, stop, pause, status, trace, link",
+                "description": COMMANDS.map(|command| command.name).join(", "),
                 "usage_hint": "status",
             }],
         },
