@@ -1,6 +1,7 @@
 //! Answers that are killed, broken off, taken over or deleted while they are written: each is there once, whole, and
 //! nothing of it is left beside.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -61,7 +62,10 @@ struct World {
 impl World {
     /// With more fields of the model's table.
     fn new(make: Make, person: Option<usize>, model: FakeModel, more: &str) -> Self {
-        let platform = make(1);
+        Self::of(make(1), person, model, more)
+    }
+
+    fn of(platform: Box<dyn Platform>, person: Option<usize>, model: FakeModel, more: &str) -> Self {
         let home = Home::with_config(&format!("{}{more}{}", table(&model), platform.config()));
         Self { platform, person, home, _model: model }
     }
@@ -249,4 +253,73 @@ fn an_answer_whose_message_somebody_deletes_is_there_all_the_same() {
         assert_eq!((texts(), slack.faults()), (vec![whole("1")], Vec::new()), "in a thread: {is_in_thread}");
         home.assert_tidy("deleted");
     }
+}
+
+#[test]
+fn fifty_answers_that_are_written_at_once_are_each_whole_and_there_once() {
+    const PEOPLE: usize = 50;
+    let gate = Arc::new(AtomicBool::new(false));
+    let held = gate.clone();
+    let model = FakeModel::start(move |request| match has_tool(request, "dispatch_agent") {
+        true => story(request).held(&held),
+        false => Reply::text("{}"),
+    });
+    let world = World::of(STREAMING[0](PEOPLE), None, model, "");
+    let gateway = world.start(&[]);
+    (0..PEOPLE).for_each(|person| world.platform.say(person, &format!("tell story {person}")));
+    let screen = |person| world.platform.on_screen(Some(person));
+    wait_until("all are begun", || {
+        (0..PEOPLE).all(|person| screen(person).concat().contains(&format!("{OPENING} story {person} ")))
+    });
+    assert!(!world.said().contains(CLOSING), "none has ended: {}", world.said());
+    gate.store(true, Ordering::SeqCst);
+    let whole = |person: usize| vec![whole(&person.to_string())];
+    wait_until("all are whole", || (0..PEOPLE).all(|person| screen(person) == whole(person)));
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    assert_eq!(world.platform.said().len(), PEOPLE);
+    world.home.assert_tidy("fifty at once");
+}
+
+#[test]
+fn marks_of_receipts_and_hidden_links_that_come_in_pieces_are_never_on_the_screen() {
+    let said = "So far:\n✓ Paid the bill\n\nThere is [https://bank.test](https://thief.test/pay) for more,";
+    let said = format!("{said}{} {CLOSING}", " and it went on,".repeat(12));
+    for (make, person) in STREAMING.into_iter().map(|make| (make, None)).chain([(STREAMING[0], Some(0))]) {
+        let said = said.clone();
+        let model = FakeModel::start(move |request| match has_tool(request, "dispatch_agent") {
+            true => Reply::text(&said).tokens(TOKEN),
+            false => Reply::text("{}"),
+        });
+        let world = World::new(make, person, model, "");
+        let gateway = world.start(&[]);
+        world.say("tell story 1");
+        world.sees_a_draft();
+        wait_until("the answer", || {
+            let seen = world.platform.on_screen(person).concat();
+            assert!(!seen.contains('✓'), "only we say what was done: {seen}");
+            assert!(!seen.contains("for more") || seen.contains("thief"), "it shows where it leads: {seen}");
+            world.said().contains(CLOSING)
+        });
+        world.ends(gateway, "marks and links");
+    }
+}
+
+#[test]
+fn a_program_reads_an_answer_while_it_is_written() {
+    let model = FakeModel::start(story);
+    let home = Home::with_config(&table(&model));
+    let mut chat = home.chat();
+    let whole = whole("1");
+    assert_eq!(chat.say("m1", "tell story 1")["text"], whole);
+    let (mut shown, mut growing) = (String::new(), 0);
+    for event in chat.seen.iter().filter(|event| event["event"] == "text") {
+        let at = usize::try_from(event["at"].as_u64().unwrap()).unwrap();
+        shown = shown.chars().take(at).chain(event["text"].as_str().unwrap().chars()).collect();
+        assert!(whole.starts_with(&shown), "{event}: {shown}");
+        growing += usize::from(!shown.is_empty() && shown != whole);
+    }
+    assert!(growing > 2, "{:#?}", chat.seen);
+    chat.finish_well();
+    home.assert_tidy("a program");
 }
