@@ -210,6 +210,22 @@ async fn what_one_person_says_meanwhile_joins_their_turn_and_others_have_their_o
 }
 
 #[tokio::test]
+async fn of_quick_messages_in_basic_mode_one_that_is_not_understood_undoes_no_other() {
+    let app = configured(|_| {}).await;
+    let mut events = Vec::new();
+    for line in ["add a task to buy milk", "sing a song", "add a task to call Bob"] {
+        events.push(app.tells("ada", line).await);
+    }
+    let mut said = Vec::new();
+    for event in &events {
+        said.push(app.answer(event).await.text);
+    }
+    assert_eq!((said[0].as_str(), said[2].as_str()), ("Added “buy milk”", "Added “call Bob”"));
+    assert!(said[1].starts_with("Sorry, I didn't understand that."), "{}", said[1]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_message_of_a_megabyte_and_an_empty_one_are_answered() {
     let app = configured(|_| {}).await;
     for line in ["x ".repeat(500_000), String::new(), "\u{0}\u{fffd}\u{202e}".into(), "🦀".repeat(9000)] {
