@@ -1016,6 +1016,10 @@ async fn an_answer_of_many_messages_is_a_file_behind_its_beginning() {
     );
     let refused = answered_with(Files::NotAllowed, &long).await;
     assert_eq!(refused.concat(), format!("{said}{long}"), "and where none is allowed");
+    let words = "a word ".repeat(200);
+    let parts = format!("It begins.\n\n{words}\n\n## Costs\n\nNone.\n\n## Dates\n\nTHE END");
+    let said = answered_with(Files::Taken, &parts).await.remove(0);
+    assert_eq!(said, "It begins.\n\n… The whole answer is in the file. There it goes on with: Costs · Dates");
     let short = format!("{}THE END", "a word ".repeat(110));
     assert_eq!(answered_with(Files::Taken, &short).await.concat(), short, "four messages are read");
 }

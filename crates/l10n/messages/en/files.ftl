@@ -56,3 +56,5 @@ not-with-command = I can't take a file along with a command or an answer. Please
 ## A long answer that is sent as a file
 
 rest-in-file = … The whole answer is in the file.
+# $headings: of what is only there, such as "Costs · Dates".
+rest-in-file-about = … The whole answer is in the file. There it goes on with: { $headings }

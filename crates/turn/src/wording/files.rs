@@ -89,10 +89,14 @@ pub fn not_shared(names: &[&str]) -> Option<String> {
     if lines.is_empty() { None } else { Some(lines.join("\n")) }
 }
 
-/// The beginning of an answer that is sent as a file, with its receipts.
-pub fn whole_in_file(beginning: &str, receipts: &str) -> String {
+/// The beginning of an answer that is sent as a file, the headings of its rest, and its receipts.
+pub fn whole_in_file(beginning: &str, headings: &[String], receipts: &str) -> String {
     let under = if receipts.is_empty() { String::new() } else { format!("\n\n{receipts}") };
-    format!("{beginning}\n\n{}{under}", l10n::files::rest_in_file())
+    let rest = match headings {
+        [] => l10n::files::rest_in_file(),
+        _ => l10n::files::rest_in_file_about(headings.join(" · ")),
+    };
+    format!("{beginning}\n\n{rest}{under}")
 }
 
 #[cfg(test)]

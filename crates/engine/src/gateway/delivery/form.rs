@@ -3,15 +3,19 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::{ChatPort, Outbound, OutgoingFile};
+use adjutant_chat::{Block, ChatPort, Outbound, OutgoingFile, RichText, inline_text};
 use adjutant_store::outbox::OutboxRow;
 use adjutant_turn::wording;
 use adjutant_types::MessageForm;
+use adjutant_types::text::one_line;
 
 /// The maximum number of messages for one text.
 const MAX_MESSAGES: usize = 4;
 /// The longest beginning, in bytes.
 const BEGINNING: usize = 700;
+/// How many headings of the rest are told, and the longest of them, in characters.
+const HEADINGS: usize = 8;
+const HEADING: usize = 60;
 const NAME: &str = "answer.md";
 
 /// A row in the form its platform accepts.
@@ -72,7 +76,8 @@ pub(in crate::gateway) fn as_file(
         return None;
     }
     let (whole, receipts) = split_receipts(&outbound.text);
-    let text = wording::files::whole_in_file(beginning(whole), receipts);
+    let beginning = beginning(whole);
+    let text = wording::files::whole_in_file(beginning, &headings(whole, beginning), receipts);
     Some((text, OutgoingFile { name: NAME.to_owned(), text: whole.to_owned() }))
 }
 
@@ -95,6 +100,16 @@ fn beginning(text: &str) -> &str {
     prefix[..ends.unwrap_or(prefix.len())].trim_end()
 }
 
+/// What the rest of a text is about.
+fn headings(text: &str, beginning: &str) -> Vec<String> {
+    let rest = text.trim().strip_prefix(beginning).unwrap_or_default();
+    let headings = RichText::parse(rest).blocks.into_iter().filter_map(|block| match block {
+        Block::Heading { text, .. } => Some(one_line(&inline_text(&text), HEADING)),
+        _ => None,
+    });
+    headings.filter(|heading| !heading.is_empty()).take(HEADINGS).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -110,6 +125,14 @@ mod tests {
         assert_eq!(beginning(&format!("Code:\n\n```\n{long}\n```\nend")), "Code:");
         assert_eq!(split_receipts("All.\n\n✓ Sent it · ✗ Not that"), ("All.", "✓ Sent it · ✗ Not that"));
         assert_eq!(split_receipts("All."), ("All.", ""));
+    }
+
+    #[test]
+    fn a_rest_is_told_by_its_headings() {
+        let words = "word ".repeat(200);
+        let text = format!("# All\n\nFirst.\n\n{words}\n\n## **Costs**\n\n```\n# code\n```\n\n# Dates");
+        assert_eq!(headings(&text, beginning(&text)), ["Costs", "Dates"]);
+        assert_eq!(headings("First.", "First."), [""; 0]);
     }
 
     proptest! {
