@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_test_support::platform::{Make, STREAMING};
+use adjutant_test_support::process::Home;
+use serde_json::json;
 
 use crate::{House, PEOPLE, house_with, ms, numbers, row};
 
@@ -27,6 +29,7 @@ const PLACES: [(Option<usize>, &str); 2] = [(Some(0), "in private"), (None, "in 
 
 pub(crate) fn run() {
     STREAMING.into_iter().for_each(first_words);
+    first_words_of_a_program();
     calls();
     STREAMING.into_iter().for_each(cpu);
 }
@@ -105,15 +108,37 @@ fn first_words(make: Make) {
             house.rests();
             took
         };
-        let mut times: Vec<Duration> = (at * ANSWERS..(at + 1) * ANSWERS).map(time).collect();
-        times.sort_unstable();
-        let what = format!(
-            "{}, {place}: a model's first token to the first word seen, p50 / slowest",
-            platform.name()
-        );
-        let figure = format!("{} / {}", ms(times[ANSWERS / 2]), ms(times[ANSWERS - 1]));
-        row(&what, &figure, "200 ms");
+        let times = (at * ANSWERS..(at + 1) * ANSWERS).map(time).collect();
+        first_words_row(&format!("{}, {place}", platform.name()), times);
     }
+}
+
+/// The same in `chat --json`.
+fn first_words_of_a_program() {
+    let model = model(20);
+    let url = model.base_url();
+    let home = Home::with_config(&format!(
+        "[http]\nlisten = \"\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{url}\"\n"
+    ));
+    let mut chat = home.chat();
+    let time = |number: usize| {
+        let id = format!("i{number}");
+        chat.send(&json!({"id": id, "text": format!("m{number}")}));
+        let first = word(number);
+        chat.find(|event| event["event"] == "text" && event["text"].to_string().contains(&first));
+        let took = model.first_words()[number].elapsed();
+        chat.reply(&id);
+        took
+    };
+    let times = (0..ANSWERS).map(time).collect();
+    first_words_row("a program", times);
+    chat.finish_well();
+}
+
+fn first_words_row(place: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let what = format!("{place}: a model's first token to the first word seen, p50 / slowest");
+    row(&what, &format!("{} / {}", ms(times[ANSWERS / 2]), ms(times[ANSWERS - 1])), "200 ms");
 }
 
 /// What the gateway calls for one long answer, on all platforms at once.
