@@ -303,6 +303,27 @@ fn what_a_turn_shows_is_seen_wherever_it_runs() {
     }
 }
 
+#[test]
+fn what_is_written_while_a_turn_runs_elsewhere_joins_it() {
+    let Some(cluster) = Cluster::start(2, "") else { return };
+    let ada = cluster.telegram.person("Ada");
+    let receiver = cluster.occupy();
+    cluster.hold_elsewhere(&receiver, ada, "hold this");
+    let text = || cluster.texts("SELECT text FROM turns WHERE status = 'running' ORDER BY seq").pop();
+    let more = cluster.telegram.say(ada, ada, "hold that");
+    wait_until("more joins it", || text().is_some_and(|text| text == "hold this\nhold that"));
+    cluster.telegram.edit(ada, more, "hold those");
+    wait_until("an edit joins it", || text().is_some_and(|text| text.ends_with("It now says: hold those")));
+    cluster.open();
+    sees(&cluster.telegram, ada, "Here it is.");
+    cluster.all_end();
+    let said = cluster.telegram.seen(ada);
+    assert_eq!(said.iter().filter(|seen| seen.text == "Here it is.").count(), 1, "{said:#?}");
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
 /// `db status`, `/metrics` and `/readyz` say what each instance receives and runs.
 fn tells_what_each_does(cluster: &mut Cluster, [receiver, runner]: [&str; 2]) {
     let status = cluster.homes[0].run(&["db", "status"]).stdout;

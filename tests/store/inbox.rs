@@ -11,6 +11,7 @@ on_both!(
     any_text_is_kept,
     rows_wait_for_their_own_instance_until_it_is_gone,
     rows_wait_in_the_order_of_arrival,
+    what_is_written_meanwhile_is_found_where_its_turn_runs,
     a_row_is_done_or_taken_once,
     an_ended_turn_ends_its_rows,
     a_message_after_the_question_is_noticed,
@@ -85,6 +86,24 @@ async fn rows_wait_in_the_order_of_arrival(world: World) {
     let expected: Vec<String> = (0..50).map(|n| n.to_string()).collect();
     assert_eq!(texts, expected, "the oldest fifty, in order");
     assert!(inbox::waiting(&world.store, &"another room".into(), &"a".into()).await.unwrap().is_empty());
+}
+
+async fn what_is_written_meanwhile_is_found_where_its_turn_runs(world: World) {
+    let (runs, receives) = (world.instance().await, world.instance().await);
+    let found = async || {
+        let rows = inbox::for_running(&world.store, &runs.id).await.unwrap();
+        rows.into_iter().map(|row| row.text).collect::<Vec<_>>()
+    };
+    let first = world.said("m1", "one", "").await;
+    assert_eq!(found().await, [""; 0], "no turn runs");
+    world.turn("t1", &runs.id, std::slice::from_ref(&first)).await;
+    world.said("m2", "two", "").await;
+    world.said("m3", "not shared", &receives.id).await;
+    world.arrives(InboxKind::Command, "m4", "/status", "").await;
+    assert_eq!(found().await, ["two"]);
+    assert!(inbox::for_running(&world.store, &receives.id).await.unwrap().is_empty(), "it runs no turn");
+    world.by_hand("UPDATE turns SET status = 'waiting'").await;
+    assert_eq!(found().await, [""; 0], "it sleeps");
 }
 
 async fn a_row_is_done_or_taken_once(world: World) {

@@ -29,11 +29,12 @@ pub mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use adjutant_config::Settings;
 use adjutant_config::reload::Reloadable;
 use adjutant_store::control::{self, ControlSignal};
+use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::people::Person;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Result, Store, leases::Instance};
@@ -87,6 +88,8 @@ pub struct Handle {
     talks_with: Option<PersonId>,
     /// Counts what they write.
     arrivals: Arc<watch::Sender<usize>>,
+    /// The newest row that is counted.
+    newest: Arc<AtomicI64>,
     /// How often a model's call was given up for it.
     given_up: GivenUp,
     /// Cancelled once the turn has ended here or gone to sleep.
@@ -100,6 +103,7 @@ impl Handle {
             conversation: turn.conversation_id.clone(),
             talks_with: is_talk.then(|| turn.person_id.clone()),
             arrivals: Arc::default(),
+            newest: Arc::default(),
             given_up: Arc::default(),
             cancel: CancellationToken::new(),
             answered: Arc::default(),
@@ -138,16 +142,14 @@ impl Running {
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
-    /// Whether this turn runs here and takes over what its person writes.
-    pub fn is_talk(&self, turn: &TurnId) -> bool {
-        self.get(turn).is_some_and(|handle| handle.talks_with.is_some())
-    }
-
-    /// Tells the running turn of a conversation that its person has written.
-    pub fn arrived(&self, conversation: &ConversationId, person: &PersonId) {
-        let is_it = |handle: &&Handle| handle.talks_with.as_ref() == Some(person);
-        let running = self.of(conversation);
-        running.iter().filter(is_it).for_each(|handle| handle.arrivals.send_modify(|count| *count += 1));
+    /// Tells the running turn of a conversation that its person has written this.
+    pub fn arrived(&self, row: &InboxRow) {
+        for handle in self.of(&row.conversation_id) {
+            let is_theirs = handle.talks_with.as_ref() == Some(&row.person_id);
+            if is_theirs && handle.newest.fetch_max(row.id, Ordering::Relaxed) < row.id {
+                handle.arrivals.send_modify(|count| *count += 1);
+            }
+        }
     }
 
     pub fn count(&self) -> usize {
@@ -161,6 +163,13 @@ impl Conversations {
         self.running.remove(turn);
     }
 
+    /// Whether this turn runs, here or in another instance, and takes over what its person writes.
+    pub async fn is_talk(&self, turn: &TurnId) -> Result<bool> {
+        let is_talk = |turn: TurnRow| turn.background == 0 && turn.text_taint.is_clean();
+        let turn = turns::by_id(&self.store, turn).await?;
+        Ok(turn.filter(|turn| turn.status == TurnStatus::Running).is_some_and(is_talk))
+    }
+
     /// Whether a turn of this person runs in a conversation, here or in another instance, and not in the background.
     pub async fn talks_with(&self, conversation: &ConversationId, person: &PersonId) -> Result<bool> {
         let open = turns::open_of(&self.store, conversation).await?;
@@ -170,10 +179,14 @@ impl Conversations {
         Ok(open.iter().any(is_talk))
     }
 
-    /// Passes signals from other processes on to the turns running here.
+    /// Passes signals from other processes on to the turns running here, and what their people have written there.
     pub async fn receive_signals(&self) -> Result<()> {
         if self.running.count() == 0 {
             return Ok(());
+        }
+        if !self.instance.is_alone() {
+            let rows = inbox::for_running(&self.store, &self.instance.id).await?;
+            rows.iter().filter(|row| !command::is_run(&row.text)).for_each(|row| self.running.arrived(row));
         }
         for (turn, signal) in control::signals(&self.store, &self.instance.id).await? {
             let Some(running) = self.running.get(&turn) else { continue };

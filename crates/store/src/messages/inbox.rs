@@ -27,6 +27,17 @@ macro_rules! came_by_itself {
 }
 pub(crate) use came_by_itself;
 
+/// Reads rows that wait.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, \
+             mentions, is_addressed FROM inbox i WHERE state = 'new' AND held = 0 ",
+            $rest
+        )
+    };
+}
+
 /// A journalled message or button press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct InboxRow {
@@ -318,15 +329,26 @@ pub async fn waiting(
     conversation: &ConversationId,
     instance: &InstanceId,
 ) -> Result<Vec<InboxRow>> {
-    let sql = "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice, files, mentions, \
-        is_addressed \
-        FROM inbox i WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
+    let sql = select!(
+        "AND conversation_id = $1 \
         AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) AND NOT EXISTS \
         (SELECT 1 FROM inbox v WHERE v.conversation_id = $1 AND v.state = 'new' AND v.held = 0 AND v.id < i.id \
          AND (v.voice IS NOT NULL OR v.files IS NOT NULL) AND v.instance <> $2 \
          AND v.instance IN (SELECT id FROM instances)) \
-        ORDER BY CASE WHEN event LIKE ' watch:%' THEN 1 ELSE 0 END, id LIMIT 50";
+        ORDER BY CASE WHEN event LIKE ' watch:%' THEN 1 ELSE 0 END, id LIMIT 50"
+    );
     store.all(sql, &[conversation.into(), instance.into()]).await
+}
+
+/// What people have written, wherever it arrived, whose turns run in this instance and may take it over.
+pub async fn for_running(store: &Store, instance: &InstanceId) -> Result<Vec<InboxRow>> {
+    let sql = select!(
+        "AND (instance = $1 OR instance NOT IN (SELECT id FROM instances)) AND EXISTS \
+        (SELECT 1 FROM turns t WHERE t.conversation_id = i.conversation_id AND t.person_id = i.person_id \
+         AND t.instance = $1 AND t.status = 'running' AND t.ended_at IS NULL) ORDER BY id LIMIT 50"
+    );
+    let rows: Vec<InboxRow> = store.all(sql, &[instance.into()]).await?;
+    Ok(rows.into_iter().filter(InboxRow::is_steering).collect())
 }
 
 /// Gives a voice note its text. Only the text shows whether the note is a message or the answer to a question.

@@ -379,7 +379,9 @@ impl Intake {
         }
         // What somebody else wrote, they can change.
         let turn = typed.turn_id.as_ref().filter(|_| typed.taint.is_clean());
-        if turn.is_some_and(|turn| self.conversations.running.is_talk(turn)) {
+        if let Some(turn) = turn
+            && self.conversations.is_talk(turn).await?
+        {
             let name = format!("{} {}", inbox::edit_key(&event), edits.len());
             return self.steer_by_edit(name, &typed, &now_says).await;
         }
