@@ -57,6 +57,25 @@ fn what_is_kept_of_a_person_is_seen_and_deleted_by_them_alone() {
 }
 
 #[test]
+fn a_day_on_which_something_is_due_has_no_time() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    site.telegram.say(ada, ada, "add a task to call Bob by tomorrow");
+    wait_until("it is added", || site.home.tasks() == ["call Bob"]);
+    let mut browser = site.browser(ada);
+    let now = browser.get("/").body;
+    let (before, _) = now.split_once("</time> Task: call Bob").unwrap_or_else(|| panic!("{now}"));
+    let day = before.rsplit('>').next().unwrap();
+    assert!(!day.is_empty() && !day.contains(':'), "{day}");
+    // A row of hers says so in the same way, and the search does.
+    for path in ["/things", "/search?q=Bob"] {
+        let page = browser.get(path).body;
+        assert!(page.contains(&format!(">{day}</")), "{day}: {page}");
+    }
+    site.stop();
+}
+
+#[test]
 fn things_are_changed_by_whose_they_are() {
     let site = Site::start("");
     let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));

@@ -58,16 +58,19 @@ impl WebBackend {
         }
         let mut due = Vec::new();
         for task in tasks::of_person(store, &person, Some(TaskState::Open), 200).await? {
-            due.extend(task.due_at.map(|at| (at, page_now::task(task.title))));
+            due.extend(
+                task.due_at.zip(view.due(&task)).map(|(at, shown)| (at, shown, page_now::task(task.title))),
+            );
         }
         for schedule in schedules::of_person(store, &person).await? {
             if schedule.state == ScheduleState::Active {
-                due.push((schedule.next_at, page_now::schedule(schedule.text)));
+                let shown = view.moment(schedule.next_at);
+                due.push((schedule.next_at, shown, page_now::schedule(schedule.text)));
             }
         }
-        due.retain(|(at, _)| *at < store.now() + AHEAD_MS);
-        due.sort();
-        now.due = due.into_iter().take(DUE).map(|(at, what)| (view.moment(at), what)).collect();
+        due.retain(|(at, ..)| *at < store.now() + AHEAD_MS);
+        due.sort_by_key(|(at, ..)| *at);
+        now.due = due.into_iter().take(DUE).map(|(_, shown, what)| (shown, what)).collect();
         now.channels = self.health.words();
         now.budgets = self.budgets(viewer, &person).await?;
         Ok(now)

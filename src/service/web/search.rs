@@ -43,7 +43,8 @@ impl WebBackend {
             .iter()
             .filter(|task| has_all_words(&format!("{} {} {}", task.title, task.notes, task.tags), query));
         let open = open.map(|task| {
-            hit(&task.title, task.due.clone().unwrap_or_default(), PageAction::DeleteTask, task.id.as_str())
+            let due = view.due(task).map(|due| due.shown).unwrap_or_default();
+            hit(&task.title, due, PageAction::DeleteTask, task.id.as_str())
         });
         let schedules = schedules::of_person(store, &person).await?;
         let schedules = schedules.iter().filter(|schedule| has_all_words(&schedule.text, query));

@@ -73,7 +73,7 @@ impl WebBackend {
             row(cells, Some((PageAction::EndRule, rule.id.to_string())))
         };
         let mut all = vec![
-            self.open_tasks(&person).await?,
+            self.open_tasks(&view, &person).await?,
             table(
                 (words::schedules(), words::no_schedules()),
                 [words::what(), words::when(), words::next(), words::status()],
@@ -97,15 +97,16 @@ impl WebBackend {
         Ok(all)
     }
 
-    async fn open_tasks(&self, person: &PersonId) -> Result<Table> {
+    async fn open_tasks(&self, view: &ViewerContext<'_>, person: &PersonId) -> Result<Table> {
         let open = tasks::of_person(&self.store, person, Some(TaskState::Open), ROWS).await?;
         let task = |task: tasks::TaskRow| {
+            let shown = view.due(&task).map_or_else(|| Cell::Text(String::new()), Cell::Time);
             let (title, due) = (task.title, task.due.unwrap_or_default());
             let key = task.id.to_string();
-            let fields = vec![(words::task(), title.clone()), (words::due_as(), due.clone())];
+            let fields = vec![(words::task(), title.clone()), (words::due_as(), due)];
             TableRow {
                 edit: Some(Edit { act: PageAction::EditTask, key: key.clone(), fields }),
-                cells: texts([title, due, task.priority.to_string()]),
+                cells: vec![title.into(), shown, task.priority.to_string().into()],
                 acts: vec![(PageAction::CompleteTask, key.clone()), (PageAction::DeleteTask, key)],
             }
         };

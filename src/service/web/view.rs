@@ -6,11 +6,13 @@ use adjutant_chat::Choice;
 use adjutant_l10n::page_talk;
 use adjutant_models::Usage;
 use adjutant_store::questions::{self, ClosedRow};
+use adjutant_store::tasks::TaskRow;
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Result, Store, files};
 use adjutant_turn::wording::plans::CHANGE_BUTTON as CHANGE;
-use adjutant_types::clock::{rfc3339, utc};
+use adjutant_types::clock::when::When;
+use adjutant_types::clock::{local_to_utc, rfc3339, utc};
 use adjutant_types::text::shortened;
 use adjutant_types::{
     Answer, ExecutionKind, ExecutionStatus, FILES_ALONE, InboxKind, OutboxState, PersonId, QuestionKind,
@@ -19,7 +21,7 @@ use adjutant_types::{
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Outcome, Row, RowKind, Said, Turn};
 use adjutant_web::without_code;
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
-use chrono::{Datelike, TimeDelta};
+use chrono::{Datelike, NaiveTime, TimeDelta};
 use chrono_tz::Tz;
 use futures::try_join;
 use serde_json::Value;
@@ -69,6 +71,16 @@ pub(crate) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
 impl ViewerContext<'_> {
     pub(super) fn moment(&self, ms: i64) -> Moment {
         moment(ms, self.store.now(), self.zone)
+    }
+
+    /// When a task is due. A whole day has no time.
+    pub(super) fn due(&self, task: &TaskRow) -> Option<Moment> {
+        let Ok(When::Day(day)) = When::parse(task.due.as_deref()?, self.zone) else {
+            return task.due_at.map(|at| self.moment(at));
+        };
+        let mut due = self.moment(local_to_utc(day.and_time(NaiveTime::MIN), self.zone).timestamp_millis());
+        due.shown = due.shown.split_once(", ").map_or_else(|| due.day.clone(), |(day, _)| day.to_owned());
+        Some(due)
     }
 
     pub(super) fn message(&self, row: SaidRow) -> Said {

@@ -17,12 +17,12 @@ pub(crate) fn now(frame: &Frame<'_>, now: &Now) -> String {
         div.now #live data-whole="yes" {
             div {
                 (waiting(frame, now))
-                section aria-labelledby="running" {
-                    h2 #running { (page_now::running()) (count(now.turns.len())) }
-                    @if now.turns.is_empty() && now.questions.is_empty() {
-                        p.empty { (commands::nothing_runs_or_waits()) }
+                @if !now.turns.is_empty() || now.questions.is_empty() {
+                    section aria-labelledby="running" {
+                        h2 #running { (page_now::running()) (count(now.turns.len())) }
+                        @if now.turns.is_empty() { p.empty { (commands::nothing_runs_or_waits()) } }
+                        ul.inbox { @for (name, it) in &now.turns { (under_way(frame, name, it)) } }
                     }
-                    ul.inbox { @for (name, it) in &now.turns { (under_way(frame, name, it)) } }
                 }
                 @if !now.answered.is_empty() { (answered(&now.answered)) }
             }
