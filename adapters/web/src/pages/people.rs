@@ -109,14 +109,23 @@ fn passkeys(frame: &Frame<'_>, passkeys: &[PasskeyLine], origin: Option<&str>) -
     }
 }
 
-/// What a browser is: the first of these names by which it calls itself, and its system.
+/// What a browser is: the first of these by whose sign it calls itself, and its system.
 fn browser(agent: &str) -> Markup {
-    const BROWSERS: [&str; 4] = ["Opera", "Firefox", "Chrome", "Safari"];
+    const BROWSERS: [(&str, &str); 7] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox", "Firefox"),
+        ("FxiOS", "Firefox"),
+        ("Chrome", "Chrome"),
+        ("CriOS", "Chrome"),
+        ("Safari", "Safari"),
+    ];
     const SYSTEMS: [&str; 6] = ["Android", "iPhone", "iPad", "Windows", "Mac", "Linux"];
-    let first = |names: &[&'static str]| names.iter().find(|name| agent.contains(**name)).copied();
+    let name = BROWSERS.iter().find(|(sign, _)| agent.contains(*sign)).map(|(_, name)| *name);
+    let system = SYSTEMS.iter().find(|system| agent.contains(**system)).copied();
     html! {
         b {
-            @match (first(&BROWSERS), first(&SYSTEMS)) {
+            @match (name, system) {
                 (Some(browser), Some(system)) => (page_people::browser_on(browser, system)),
                 (Some(browser), None) => (browser),
                 _ if agent.is_empty() => (page_people::unknown_browser()),
@@ -137,6 +146,10 @@ mod tests {
         assert_eq!(shown(chrome), "<b>Chrome on Linux</b>");
         let safari = "Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 Version/19.1 Safari/604.1";
         assert_eq!(shown(safari), "<b>Safari on iPhone</b>");
+        let edge = format!("{chrome} Edg/156.0.0.0");
+        assert_eq!(shown(&edge.replace("X11; Linux x86_64", "Windows NT 10.0")), "<b>Edge on Windows</b>");
+        assert_eq!(shown(&format!("{chrome} OPR/120.0.0.0")), "<b>Opera on Linux</b>");
+        assert_eq!(shown(&safari.replace("Version/19.1", "CriOS/156.0")), "<b>Chrome on iPhone</b>");
         assert_eq!([shown("curl/8.5.0"), shown("")], ["<b>curl/8.5.0</b>", "<b>Unknown browser</b>"]);
     }
 }
