@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_fakes::model::{FakeModel, Reply};
 
-use crate::client::Site;
+use crate::client::{Browser, Site};
 use crate::gateway::wait_until;
 
 pub(crate) const VISIT: &str = r#"workflow:
@@ -141,6 +141,27 @@ fn a_run_is_asked_for_once_answered_and_run_again_from_a_step() {
     wait_until("it ran again", || {
         site.home.count("SELECT count(*) FROM runs WHERE rerun_of IS NOT NULL") == 1
     });
+    site.stop();
+}
+
+#[test]
+fn what_waits_for_a_run_says_so() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let (site, _model) = site(&gate);
+    let mut browser = site.browser(site.telegram.person("Ada"));
+    let asks = |browser: &mut Browser| {
+        let once = browser.get("/workflows/visit").field("once");
+        let inputs = [("once", once.as_str()), ("in.customer", "Acme")];
+        assert_eq!(browser.submit("/workflows/visit/run", &inputs).status, 303);
+    };
+    asks(&mut browser);
+    wait_until("it runs", || site.home.count("SELECT count(*) FROM runs WHERE ended_at IS NULL") == 1);
+    asks(&mut browser);
+    let mark = "<span class=\"queued\">queued</span>";
+    let page = browser.sees("/talk", mark);
+    assert_eq!(page.matches(mark).count(), 1, "{page}");
+    gate.store(true, Ordering::SeqCst);
+    wait_until("it begins", || !browser.get("/talk").body.contains(mark));
     site.stop();
 }
 

@@ -97,6 +97,7 @@ impl ViewerContext<'_> {
                 InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
                 _ => row.text,
             },
+            undelivered: row.waits.then(page_talk::queued),
             ..Said::default()
         }
     }

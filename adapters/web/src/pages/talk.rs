@@ -210,7 +210,9 @@ fn said_after(said: &Said, before: Option<&Said>, turn: Option<&str>, form_token
                 @if before.is_none_or(|before| before.channel != said.channel) {
                     " " span.channel { (plain(&said.channel)) }
                 }
-                @if let Some(why) = &said.undelivered { " " span.undelivered { (why) } }
+                @if let Some(why) = &said.undelivered {
+                    " " span class=(if said.by.is_some() { "queued" } else { "undelivered" }) { (why) }
+                }
             }
             @if !said.text.is_empty() || said.by.is_none() {
                 div.text id={ "t-" (said.key) } {

@@ -26,7 +26,7 @@ pub struct Said {
     pub outcomes: Vec<Outcome>,
     /// The files that came with it: each one's key and name.
     pub attached: Vec<(String, String)>,
-    /// Why it hasn't arrived, if it hasn't.
+    /// Why it hasn't arrived or wasn't read yet, if that is so.
     pub undelivered: Option<String>,
 }
 

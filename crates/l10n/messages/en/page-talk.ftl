@@ -35,6 +35,8 @@ no-microphone = I can't use the microphone. Allow it for this page in your brows
 writing = writing
 undelivered = couldn't be delivered
 delivery-unclear = delivery unclear
+# Stands beside a message of a person that the assistant hasn't read yet.
+queued = queued
 file = File { $name }
 voice-note = 🎤 Voice note
 download = Download

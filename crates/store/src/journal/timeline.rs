@@ -21,6 +21,9 @@ pub struct SaidRow {
     #[sqlx(try_from = "Flag")]
     pub shared: bool,
     pub received_at: i64,
+    /// Whether nothing has taken it yet.
+    #[sqlx(try_from = "Flag")]
+    pub waits: bool,
 }
 
 /// A message that the assistant wrote.
@@ -139,7 +142,8 @@ pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<Tu
 macro_rules! inbox_sql {
     ($rest:literal) => {
         concat!(
-            "SELECT i.id, i.kind, i.text, p.name, c.channel, c.shared, i.received_at FROM inbox i \
+            "SELECT i.id, i.kind, i.text, p.name, c.channel, c.shared, i.received_at, \
+             CAST(CASE WHEN i.state = 'new' THEN 1 ELSE 0 END AS BIGINT) AS waits FROM inbox i \
              JOIN people p ON p.id = i.person_id JOIN conversations c ON c.id = i.conversation_id ",
             $rest
         )
