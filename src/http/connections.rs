@@ -46,6 +46,9 @@ impl Default for Limits {
 /// How long a request may still take when its connection's life is over.
 const LAST_REQUEST: Duration = Duration::from_secs(30);
 
+/// The biggest head of a request, in bytes: so much of each connection is kept in memory.
+const MAX_HEAD: usize = 64 * 1024;
+
 /// The pause when no connection can be accepted, such as when there are too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -66,6 +69,7 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, limits: Limits)
             Ok((stream, _)) => {
                 let mut server = http1::Builder::new();
                 server.timer(TokioTimer::new()).header_read_timeout(head).keep_alive(keep_alive);
+                server.max_buf_size(MAX_HEAD);
                 connections.spawn(serve_one(stream, server, routes.clone(), limits.life, permit));
             }
             Err(error) => {

@@ -203,6 +203,22 @@ fn idle_connections_and_readers_that_take_nothing_keep_nobody_out() {
 }
 
 #[test]
+fn a_heads_size_is_limited() {
+    let site = Site::start("");
+    let browser = site.browser(site.telegram.person("Ada"));
+    let answer = |length: usize| {
+        let mut stream = TcpStream::connect(&browser.address).unwrap();
+        // It is closed before all is read.
+        let _ = write!(stream, "{}X-Long: {}\r\n\r\n", browser.head("GET", "/talk"), "x".repeat(length));
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).ok().map(|_| line)
+    };
+    assert!(answer(30_000).is_some_and(|line| line.starts_with("HTTP/1.1 200")));
+    assert!(answer(300_000).is_none_or(|line| !line.contains("200")));
+    site.stop();
+}
+
+#[test]
 fn streams_are_limited_and_end_with_the_session() {
     let site = Site::start("");
     let ada = site.telegram.person("Ada");
