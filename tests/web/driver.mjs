@@ -29,7 +29,7 @@ async function open(options) {
 /// What axe finds on the present page, a line for each.
 async function axe() {
   await page.evaluate(rules);
-  const { violations } = await page.evaluate(() => window.axe.run());
+  const { violations } = await page.evaluate(() => window.axe.run({ rules: { "target-size": { enabled: true } } }));
   return violations.flatMap((found) => found.nodes.map((node) => `${found.id}: ${node.html} ${node.failureSummary}`));
 }
 
