@@ -220,6 +220,12 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
     chromium.run("await page.locator('#text').focus(); await page.keyboard.type('add a task to buy milk'); await page.keyboard.press('Enter');");
     chromium.shows("text=Added “buy milk”");
     assert_eq!(chromium.run("return page.locator('#text').inputValue();"), "");
+    // What takes long is said to be on its way.
+    chromium.run("await page.route('**/say', (route) => { globalThis.held = route; }); await page.fill('#text', 'what is overdue?'); await page.keyboard.press('Enter');");
+    chromium.shows("#note >> text=Sending");
+    chromium.run("await globalThis.held.continue(); await page.unroute('**/say');");
+    chromium.shows("text=No overdue tasks");
+    chromium.hides("#note");
     site.telegram.say(ada, ada, "delete the task about milk");
     chromium.shows(".choices button >> text=Approve");
     goto(&mut chromium, &site, "/");

@@ -440,17 +440,17 @@ setInterval(() => {
 // Forms are sent without leaving the page; where that fails, the browser sends them itself.
 const SENT_HERE = ["/say", "/press", "/answer", "/stop", "/repeat", "/act"];
 document.addEventListener("submit", async (event) => {
-  const form = event.target;
-  const action = form.getAttribute("action");
+  const [form, action] = [event.target, event.target.getAttribute("action")];
   if (!live || !SENT_HERE.includes(action)) return;
   // A command's answer is in the conversation.
   if (action === "/say" && form.id !== "composer") return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter));
   const buttons = form.querySelectorAll("button");
+  const slow = setTimeout(say, 400, note.dataset.sending, true);
   buttons.forEach((button) => { button.disabled = true; });
   try {
-    const answer = await fetch(action, { method: "POST", body, redirect: "manual" });
+    const answer = await fetch(action, { method: "POST", body, redirect: "manual" }).finally(() => clearTimeout(slow));
     if (answer.status === 401) return location.reload();
     if (answer.type === "opaqueredirect") {
       say("");

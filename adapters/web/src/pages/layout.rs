@@ -35,6 +35,7 @@ impl Frame<'_> {
                     @if let Some(viewer) = self.viewer { (self.header(viewer)) }
                     main #main tabindex="-1" { (content) }
                     p #note role="status" aria-live="polite" data-lost=(page::connection_lost())
+                        data-sending=(page::sending())
                         data-unsent=(page::not_arrived()) data-refused=(page::not_accepted())
                         data-below=(page::new_below()) data-copy=(page::copy()) data-copied=(page::copied())
                         data-files=(page::too_many_files(MAX_FILES)) data-remove=(page_talk::remove('#'))

@@ -50,6 +50,8 @@ characters-over = Characters too many: { $number }
 connection-lost = The connection is interrupted. I'll keep trying.
 # $limit: how many files.
 too-many-files = A message takes at most { $limit } files.
+# While a message or an answer is on its way for long.
+sending = Sending…
 not-arrived = That didn't arrive. Try again.
 for-person = for { $name }
 used-of = { $used } of { $limit }
