@@ -230,8 +230,15 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
     chromium.shows(".choices button >> text=Approve");
     goto(&mut chromium, &site, "/");
     look_at_all(&mut chromium, "now");
-    chromium.run("await page.locator('.choices button', {hasText: 'Reject'}).first().click();");
+    let tree = chromium.run("return page.locator('main').ariaSnapshot();");
+    for part in
+        ["region \"Waiting for you 1\"", "group \"Delete a task for good: buy milk", "button \"Approve\""]
+    {
+        assert!(tree.as_str().unwrap().contains(part), "{part}: {tree}");
+    }
+    chromium.run("await page.locator('.choices button', {hasText: 'Reject'}).first().focus(); await page.keyboard.press('Enter');");
     chromium.hides(".choices");
+    chromium.run("await page.waitForFunction(() => document.activeElement.id === 'main');");
     wait_until("Telegram's buttons are gone", || {
         site.telegram.seen(ada).iter().all(|seen| seen.buttons.is_empty())
     });

@@ -445,8 +445,7 @@ document.addEventListener("submit", async (event) => {
   // A command's answer is in the conversation.
   if (action === "/say" && form.id !== "composer") return;
   event.preventDefault();
-  const body = new URLSearchParams(new FormData(form, event.submitter));
-  const buttons = form.querySelectorAll("button");
+  const [body, buttons] = [new URLSearchParams(new FormData(form, event.submitter)), form.querySelectorAll("button")];
   const slow = setTimeout(say, 400, note.dataset.sending, true);
   buttons.forEach((button) => { button.disabled = true; });
   try {
@@ -471,6 +470,8 @@ document.addEventListener("submit", async (event) => {
   }
   buttons.forEach((button) => { button.disabled = false; });
   if (form.id === "composer") text.focus();
+  // A button that can't be pressed loses the focus.
+  else if (document.activeElement === document.body) (event.submitter?.isConnected ? event.submitter : by("main")).focus({ preventScroll: true });
 });
 
 // The composer: what is typed survives a reload, is counted, and grows.
@@ -503,7 +504,7 @@ function once() {
 }
 
 // Files are uploaded when they are chosen, dropped or pasted, and go with the next message.
-const files = by("files");
+const [files, speak] = [by("files"), by("speak")];
 async function attach(all) {
   for (const file of all) {
     if (files.children.length >= Number(by("file").dataset.most)) return say(note.dataset.files);
@@ -538,7 +539,6 @@ async function upload(body) {
 }
 
 // A voice note is recorded until the button is pressed again, uploaded and sent. Its chip says how long it is, and drops it.
-const speak = by("speak");
 let finish, isAsking = false;
 async function record() {
   if (finish || isAsking) return finish?.();
