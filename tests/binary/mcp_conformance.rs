@@ -31,9 +31,11 @@ const ECHO: &str = "json_schema_echo";
 /// The one recommendation that we don't follow: we have no public address that describes us as a client.
 const NOT_FOLLOWED: &str = "cimd-client-id-used";
 
-/// The suite and that Node.js.
-fn packages() -> [String; 2] {
-    ["@modelcontextprotocol/conformance@0.2.0-alpha.12".to_owned(), format!("{NODE}@22.23.3")]
+/// The suite, a server by the protocol's own authors, and that Node.js.
+fn packages() -> [String; 3] {
+    let official = ["conformance@0.2.0-alpha.12", "server-everything@2026.8.31"];
+    let [suite, server] = official.map(|name| format!("@modelcontextprotocol/{name}"));
+    [suite, server, format!("{NODE}@22.23.3")]
 }
 
 /// The suite's folder; none where it can't be installed, which is said plainly.
@@ -53,6 +55,14 @@ fn suite() -> Option<PathBuf> {
 /// The folder of that Node.js's program; none where it can't be installed.
 pub(crate) fn node() -> Option<PathBuf> {
     Some(suite()?.join("node_modules").join(NODE).join("bin"))
+}
+
+/// Where all packages are, and the command of that server; none where they can't be installed.
+pub(crate) fn reference_server() -> Option<(PathBuf, [PathBuf; 2])> {
+    let modules = suite()?.join("node_modules").canonicalize().unwrap();
+    let script = modules.join("@modelcontextprotocol/server-everything/dist/index.js");
+    let command = [modules.join(NODE).join("bin/node"), script];
+    Some((modules, command))
 }
 
 /// Installs it once.

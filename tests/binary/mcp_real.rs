@@ -4,6 +4,7 @@ use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::python;
 use serde_json::{Value, json};
 
+use crate::mcp_conformance::reference_server;
 use crate::process::Home;
 
 const PACKAGES: [&str; 2] = ["fastmcp==4.2.3", "mcp==2.3.0"];
@@ -63,12 +64,7 @@ server.run()
 "#;
 
 /// A model that calls a skill for each of these words.
-fn model() -> FakeModel {
-    let calls = [
-        ("shelve it", "shelf.shelve", json!({"text": "milk"})),
-        ("read the rules", "shelf.resources_read", json!({"name": "rules"})),
-        ("get the prompt", "shelf.prompts_get", json!({"name": "weekly", "arguments": {"week": "12"}})),
-    ];
+fn model<const N: usize>(calls: [(&'static str, &'static str, Value); N]) -> FakeModel {
     FakeModel::start(move |request: &Value| {
         let last = last_message(request);
         let wanted = calls.iter().find(|(words, ..)| last.contains(words));
@@ -83,6 +79,43 @@ fn model() -> FakeModel {
     })
 }
 
+/// Configures this model and this server.
+fn configure(home: &Home, model: &FakeModel, server: &str) {
+    let base_url = model.base_url();
+    let model = format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base_url}\"\n");
+    home.write("config.toml", &format!("{model}[approval]\nhigh = \"auto\"\n{server}"));
+}
+
+#[test]
+fn the_reference_server_is_called_and_read() {
+    let Some((modules, command)) = reference_server() else { return };
+    let model = model([
+        ("add them", "every.get_sum", json!({"a": 2, "b": 3})),
+        ("draw the sign", "every.get_tiny_image", json!({})),
+        ("open the guide", "every.resources_read", json!({"name": "features.md"})),
+        (
+            "put the question",
+            "every.prompts_get",
+            json!({"name": "args-prompt", "arguments": {"city": "Lyon"}}),
+        ),
+    ]);
+    let home = Home::new();
+    configure(&home, &model, &format!("[mcp.every]\ncommand = {command:?}\nread = [{modules:?}]\n"));
+    let approved = home.run(&["mcp", "approve", "every", "--yes"]);
+    assert!(approved.stdout.contains("MCP 2025-11-25: "), "{approved:?}");
+    for (said, shown) in [
+        ("add them\n", "The sum of 2 and 3 is 5."),
+        // A picture is a file.
+        ("draw the sign\n", "“every-1.png” (picture, 4 KB)"),
+        ("open the guide\n", "Everything Server"),
+        ("put the question\n", "What's weather in Lyon?"),
+    ] {
+        let done = home.feed(&["chat"], said.as_bytes());
+        assert!(done.stdout.contains(shown), "{said}: {done:?}");
+        home.run(&["chat", "--once", "/new"]);
+    }
+}
+
 #[test]
 fn servers_of_the_usual_libraries_ask_and_are_read() {
     let Some(python) = python::with("mcp-venv", &PACKAGES, "the tests on real MCP servers").unwrap() else {
@@ -92,14 +125,16 @@ fn servers_of_the_usual_libraries_ask_and_are_read() {
     // The environment's own python is a link, which must stay one.
     let folder = python.parent().unwrap().parent().unwrap().canonicalize().unwrap();
     for (library, source) in [("fastmcp", FASTMCP), ("mcp", SDK)] {
-        let (home, model) = (Home::new(), model());
+        let model = model([
+            ("shelve it", "shelf.shelve", json!({"text": "milk"})),
+            ("read the rules", "shelf.resources_read", json!({"name": "rules"})),
+            ("get the prompt", "shelf.prompts_get", json!({"name": "weekly", "arguments": {"week": "12"}})),
+        ]);
+        let home = Home::new();
         home.write("server.py", source);
         let words = [folder.join("bin/python"), home.path().join("server.py")];
-        let base_url = model.base_url();
-        let model_section =
-            format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base_url}\"\n");
         let section = format!("[mcp.shelf]\ncommand = {words:?}\nread = [{folder:?}, {base:?}]\n");
-        home.write("config.toml", &format!("{model_section}[approval]\nhigh = \"auto\"\n{section}"));
+        configure(&home, &model, &section);
         let approved = home.run(&["mcp", "approve", "shelf", "--yes"]);
         assert!(approved.stdout.contains("MCP 2026-07-28: 3 tools"), "{library}: {approved:?}");
         for (said, shown) in [
