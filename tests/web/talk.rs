@@ -233,6 +233,19 @@ fn an_answer_elsewhere_closes_the_question_on_the_page() {
 }
 
 #[test]
+fn a_no_is_no_failure() {
+    let site = Site::start("[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    let question = asked(&site, ada);
+    let mut browser = site.browser(ada);
+    site.telegram.press(ada, ada, question, "Reject");
+    let page = browser.sees("/talk", "I didn");
+    assert!(page.contains("class=\"badge stopped\""), "{page}");
+    assert!(!page.contains("class=\"badge partial\"") && !page.contains("class=\"badge failed\""), "{page}");
+    site.stop();
+}
+
+#[test]
 fn a_thousand_presses_are_one_answer() {
     let site = Site::start("[approval]\nmedium = \"ask\"\n");
     let ada = site.telegram.person("Ada");

@@ -238,9 +238,15 @@ fn has_failed_part(all: &[Execution]) -> bool {
     let is_done = |failed: &Execution| {
         agents().any(|one| one.agent_id == failed.agent_id && one.status == ExecutionStatus::Completed)
     };
-    let has_failed =
-        |one: &Execution| matches!(one.status, ExecutionStatus::Failed | ExecutionStatus::Timeout);
+    let has_failed = |one: &Execution| {
+        matches!(one.status, ExecutionStatus::Failed | ExecutionStatus::Timeout) && !is_rejected(one)
+    };
     agents().any(|one| has_failed(one) && !is_done(one))
+}
+
+/// Whether a person said no to it, which is no failure.
+fn is_rejected(execution: &Execution) -> bool {
+    execution.error.as_ref().is_some_and(|error| error["kind"] == "rejected")
 }
 
 fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {
@@ -293,7 +299,7 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
         execution: execution.id.to_string(),
         depth: execution.depth,
         kind,
-        badge: badge(execution.status),
+        badge: if is_rejected(execution) { Badge::Stopped } else { badge(execution.status) },
         title: one_line(&title),
         about: shortened(&one_line(&about), ABOUT),
         needs: execution.depends_on.clone(),
