@@ -1,5 +1,8 @@
 //! Conversations on the page: what was said elsewhere, writing, answering, stopping, and who may see what.
 
+use std::fs::DirEntry;
+use std::path::Path;
+
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_store::Batch;
@@ -73,6 +76,33 @@ fn a_file_is_uploaded_sent_and_saved_again_by_its_sender_alone() {
     assert!(browser.get("/things").body.contains(&address));
     let log = site.stop();
     assert!(!log.contains("panicked"), "{log}");
+}
+
+/// How many uploads lie in a folder.
+fn uploads_in(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let count = |entry: DirEntry| match entry.path().is_dir() {
+        true => uploads_in(&entry.path()),
+        false => usize::from(entry.file_name().to_string_lossy().starts_with("upload-")),
+    };
+    entries.map(count).sum()
+}
+
+#[test]
+fn an_upload_that_is_too_big_is_not_kept() {
+    let mut site = Site::start("");
+    let mut browser = site.browser(site.telegram.person("Ada"));
+    browser.upload("small");
+    assert_eq!(uploads_in(&site.home.data()), 1);
+    let token = browser.get("/talk").field("token");
+    browser.headers.push(("X-Form-Token", token));
+    // Each character is sent as three.
+    let big = browser.post("/upload", &[("x", &"x".repeat(8_000_000))]);
+    assert!(matches!(big.status, 413 | 0), "{}", big.status);
+    assert_eq!(uploads_in(&site.home.data()), 1);
+    let refused = site.gateway.as_mut().unwrap().get("/metrics").1;
+    assert!(refused.contains("adjutant_page_refused_total{reason=\"size\"} 1"), "{refused}");
+    site.stop();
 }
 
 #[test]
