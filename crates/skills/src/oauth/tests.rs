@@ -320,8 +320,9 @@ async fn a_browser_of_this_machine_comes_back_by_itself() {
     let (other, ours) = (format!("{back}?state=s2&code=c2"), format!("{back}?state=s1&code=c1"));
     let asked = [other, ours.clone()];
     let browser = async {
-        let answers = tokio::task::spawn_blocking(move || asked.map(|address| get(&address).unwrap())).await;
-        answers.unwrap()
+        let (done, answers) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || done.send(asked.map(|address| get(&address).unwrap())));
+        answers.await.unwrap()
     };
     // It listens before the browser begins.
     let (came, [refused, taken]) = tokio::join!(back_from(page.as_str()), browser);
