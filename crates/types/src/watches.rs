@@ -35,7 +35,7 @@ words! {
 
 words! {
     /// A document is a file in a watched folder, which has no id as those have that people send; a call is a webhook's, and a
-    /// receipt is what a watch did while its person wanted quiet.
+    /// receipt is what a watch did while its person wanted quiet, with the id of its turn.
     #[derive(Default)]
     ItemNoun {
         #[default] Mail = "mail", Event = "event", Task = "task", Document = "document", Message = "message", Call = "call",

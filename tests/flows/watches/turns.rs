@@ -184,9 +184,12 @@ async fn at_night_what_is_wished_for_is_done_and_told_in_the_morning() {
     app.passes(Duration::from_hours(3)).await;
     app.passes(Duration::from_secs(1)).await;
     app.rests().await;
-    let receipts = app.texts().into_iter().filter(|text| text.contains("✓ Added “Pay invoice 7”"));
-    let receipts: Vec<String> = receipts.collect();
-    assert!(receipts.len() == 1 && receipts[0].contains("Why you get this"), "{:#?}", app.texts());
+    assert_eq!(is_told(&app, "✓ Added “Pay invoice 7”").await, 1);
+    let receipt = app.sees("✓ Added “Pay invoice 7”").await;
+    assert!(receipt.text.contains("Why you get this"), "{}", receipt.text);
+    assert_eq!(receipt.buttons(), ["Stop telling me"]);
+    app.presses("ada", &receipt, "Stop telling me").await;
+    assert!(watches::by_id(app.store(), &watch.id).await.unwrap().is_none());
     app.ends_well().await;
 }
 

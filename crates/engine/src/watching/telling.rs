@@ -235,25 +235,28 @@ impl Scheduler {
         };
         let (why, stop) = why(watch, zone);
         choices.push(stop);
-        let text = format!("{told}\n\n{why}");
-        let answer = Message { text, choices, ..Message::default() };
+        let answer = Message { text: format!("{told}\n\n{why}"), choices, ..Message::default() };
         self.conversations.add_done(batch, &row, ("watch.event", &closing), Some(answer));
     }
 
     /// Tells again what the person put off, or what a watch did while they wanted quiet. Returns whether it was told just now.
     async fn tell_again(&self, item: &ItemRow, channel: &str) -> Result<bool> {
-        let mut batch = Batch::new();
+        let (store, mut batch) = (&self.conversations.store, Batch::new());
         watches::set_item(&mut batch, item, ItemState::Told, None);
         if let Some(thing) = &item.thing
             && self.may_speak(&item.person_id, channel).await?
         {
             let (text, choices) = match thing.noun {
-                ItemNoun::Receipt => (thing.title.clone(), Vec::new()),
+                ItemNoun::Receipt => {
+                    let begun = watches::of_turn(store, &thing.id.as_str().into()).await?;
+                    let stop = begun.and_then(|it| Some(button("stop", &it.watch?.id, words::stop_button())));
+                    (thing.title.clone(), stop.into_iter().collect())
+                }
                 _ => (words::again(shown(thing)), buttons(item, &["answer", "later", "done"])),
             };
             self.say(&mut batch, &item.conversation_id, &Message { text, choices, ..Message::default() });
         }
-        self.conversations.store.try_write(batch).await
+        store.try_write(batch).await
     }
 
     /// Changes a watch if there is something to change, and says this. Returns whether anything was said.
