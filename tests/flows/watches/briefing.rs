@@ -8,6 +8,7 @@ use adjutant_config::{Config, MailConfig, MailServer, People, Secret};
 use adjutant_fakes::mail_server::{self, Server};
 use serde_json::json;
 
+use super::telling::{finds, is_told, mail, watch};
 use crate::app::{TestApp, scripted_with, user_text};
 use crate::groupware::{call, call_skill, report_result, skill_caller};
 use crate::prompts::account;
@@ -112,6 +113,24 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     app.presses("ada", &again, "Done").await;
     let triaged = call(&app, "email.triage", json!({})).await.1;
     assert_eq!((&triaged["count"], triaged["unanswered"].as_array().unwrap().len()), (&json!(0), 4));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_a_watch_told_in_the_evening_stands_in_one_briefing() {
+    let app = scripted_with(Scripted::new().orchestrator(|_| text("Hello.")), |_| {}).await;
+    app.says("ada", "hi").await;
+    let watch = watch(&app, "k3x9zq", |_| {}).await;
+    app.passes(Duration::from_hours(10)).await;
+    finds(&app, &watch, &[mail(1, "Offer")]).await;
+    app.passes(Duration::ZERO).await;
+    assert_eq!(is_told(&app, "Offer").await, 1);
+    // The next morning, and the one after that.
+    for (hours, is_in) in [(12, true), (24, false)] {
+        app.passes(Duration::from_hours(hours)).await;
+        let heard = app.says("ada", "/run morning-briefing").await;
+        assert_eq!(heard.text.contains("Eve: “Offer”"), is_in, "{}", heard.text);
+    }
     app.ends_well().await;
 }
 

@@ -3,12 +3,13 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use serde_json::{Map, Value};
 
-/// The names that every template can use: the person's local time as `2026-11-27T17:00`, and days as `2026-11-27`.
-pub const DATE_NAMES: [&str; 5] = ["now", "today", "tomorrow", "week_ago", "next_week"];
+/// Names for every template: the person's local time as `2026-11-27T17:00`, now and a day ago, and days as `2026-11-27`.
+pub const DATE_NAMES: [&str; 6] = ["now", "day_ago", "today", "tomorrow", "week_ago", "next_week"];
 
 /// The values of [`DATE_NAMES`] at a local time.
 pub fn date_values(now: NaiveDateTime) -> Map<String, Value> {
-    let day = |days: i64| (now + TimeDelta::days(days)).format("%Y-%m-%d").to_string();
-    let values = [now.format("%Y-%m-%dT%H:%M").to_string(), day(0), day(1), day(-7), day(7)];
+    let at = |days: i64, format: &str| (now + TimeDelta::days(days)).format(format).to_string();
+    let (time, day) = ("%Y-%m-%dT%H:%M", "%Y-%m-%d");
+    let values = [at(0, time), at(-1, time), at(0, day), at(1, day), at(-7, day), at(7, day)];
     DATE_NAMES.iter().map(|name| (*name).to_owned()).zip(values.map(Value::from)).collect()
 }

@@ -321,7 +321,7 @@ fn a_dry_run_shows_what_would_happen() {
     3.
       brief (sequential): assistant.lines, after calendar, due, overdue, sort
           skill assistant.lines: low risk
-          arguments: {"mails":"{{steps.sort.output}}","since":"2026-11-27","quiet":true}
+          arguments: {"mails":"{{steps.sort.output}}","since":"2026-11-26T08:30","quiet":true}
 
     Estimate
       agents       1 to 40
