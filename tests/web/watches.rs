@@ -64,6 +64,37 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
 }
 
 #[test]
+fn the_form_says_what_a_watch_does_and_until_when() {
+    let site = Site::start(MAIL);
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    let mut makes = |until: &str| {
+        let form = [
+            ("act", "watch-mail"),
+            ("key", "@acme.test"),
+            ("text", "invoice"),
+            ("text", "make a task of it"),
+        ];
+        browser.submit("/act", &[&form[..], &[("text", until)]].concat()).status
+    };
+    for until in ["2020-01-01", "never"] {
+        assert_eq!(makes(until), 409, "{until}");
+    }
+    assert_eq!(site.home.count("SELECT count(*) FROM watches"), 0);
+    for until in ["2999-12-31", ""] {
+        assert_eq!(makes(until), 303, "{until}");
+    }
+    // It may do nothing by itself: its wishes are none.
+    let asking =
+        "SELECT count(*) FROM watches WHERE action = 'ask' AND words = 'make a task of it' AND wishes = '{}'";
+    let ends = "SELECT count(*) FROM watches WHERE bounds NOT LIKE '%\"until\":null%'";
+    assert_eq!((site.home.count(asking), site.home.count(ends)), (2, 1));
+    let page = browser.get("/things").body;
+    assert!(page.contains("make a task of it") && page.contains("type=\"date\""), "{page}");
+    site.stop();
+}
+
+#[test]
 fn a_folder_of_the_server_is_watched_by_its_owner_alone_who_sees_that_it_cannot_be_read() {
     let model = FakeModel::start(|request| {
         let arguments = json!({"on": "file", "place": "scans"});

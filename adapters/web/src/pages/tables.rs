@@ -32,12 +32,16 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
     })
 }
 
-/// Makes a watch that tells of email.
+/// Makes a watch on email.
 fn watch_form(frame: &Frame<'_>) -> Markup {
     let field = html! {
-        (page_tables::tell_me()) " " input type="text" name="key" maxlength="50" placeholder="@acme.example";
+        (page_tables::tell_me()) " "
+        input type="text" name="key" maxlength="50" placeholder="@acme.example" aria-label=(page_tables::from());
         " " (page_tables::tell_me_about()) " "
         input type="text" name="text" maxlength="50" aria-label=(page_tables::words_of_subject());
+        " " (page_tables::or_do()) " "
+        input type="text" name="text" maxlength="1000" aria-label=(page_tables::what_to_do());
+        " " (page_tables::until_day()) " " input type="date" name="text" aria-label=(page_tables::until());
     };
     form(frame, PageAction::WatchMail, &field)
 }

@@ -64,6 +64,11 @@ tell-me = Tell me about email from
 # Between the two fields: "email from … about …".
 tell-me-about = about
 words-of-subject = Words of its subject
+# Before a field for what to do instead of telling, in the person's own words.
+or-do = or do this, asking me first:
+what-to-do = What to do
+# Before a field for a day. It may stay empty.
+until-day = until
 watch = Watch
 
 ## Memories

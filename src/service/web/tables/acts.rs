@@ -20,17 +20,18 @@ use adjutant_types::clock::when::When;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
-use adjutant_types::{Bounds, PersonId, ScheduleState, TaskState, WatchState, WatchTrigger};
+use adjutant_types::{Bounds, PersonId, ScheduleState, TaskState, WatchAction, WatchState, WatchTrigger};
 use adjutant_web::views::{PageAction, Viewer};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::WebBackend;
 
-/// The longest title of a task, the longest memory, and the longest text that a watch is for, in characters.
+/// The longest title of a task, memory, text that a watch is for, and words of what it does, in characters.
 const TITLE: usize = 200;
 const MEMORY: usize = 4_000;
 const FROM: usize = 50;
+const WORDS: usize = 1_000;
 /// How much a receipt says of a text, in characters.
 const SHOWN: usize = 200;
 const FORGET: &str = "memory.forget";
@@ -215,17 +216,23 @@ impl WebBackend {
         Ok(Some(("watch.delete", receipt, stopped(&watch).filter(|_| state.is_none()))))
     }
 
-    /// Adds a watch that tells of email. The form's own button is the yes.
+    /// Adds a watch on email. The form's own button is the yes; nobody reads wishes in its words, so what it does asks.
     async fn add_watch(&self, person: &PersonId, (_, from, texts): Ask<'_>, batch: &mut Batch) -> Acted {
-        let (store, about) = (&self.store, texts.first().copied().unwrap_or_default());
+        let store = &self.store;
+        let [about, then, day] = [0_usize, 1, 2].map(|at| texts.get(at).map_or("", |text| text.trim()));
         let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
         let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
-        let (Some(source), Some(here), false) = (source, here, is_full) else { return Ok(None) };
+        let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
+        let until = When::parse(day, zone).ok().map(|when| when.deadline(zone));
+        let is_bad = !day.is_empty() && until.is_none_or(|until| until <= store.now());
+        let (Some(source), Some(here), false) = (source, here, is_full || is_bad) else { return Ok(None) };
         let mut row = new_row(store, (&here, person), source);
         let typed = |text| Some(line(text, FROM)).filter(|text| !text.is_empty());
         row.condition.from.extend(typed(from));
         row.condition.subject.extend(typed(about));
+        (row.words, row.bounds.until) = (line(then, WORDS), until);
+        row.action = if row.words.is_empty() { WatchAction::Tell } else { WatchAction::Ask };
         if row.condition.is_everything() {
             row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL;
         }
