@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant_store::Batch;
+use adjutant_skills::builtin::watches::new_row;
 use adjutant_store::watches::{self, WatchRow};
+use adjutant_store::{Batch, people};
 use adjutant_types::{WatchItem, WatchSource, WatchState, WatchTrigger};
 use serde_json::json;
 
@@ -106,6 +107,45 @@ async fn a_hundred_watches_that_all_tell_hold_nobody_up() {
     app.rests().await;
     assert_eq!((is_told(&app, "Offer").await, calls(&app).await), (100, before));
     assert_eq!(app.says("ada", "hello?").await.text, "Hello.");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn five_hundred_watches_of_five_people_are_listed_and_tell_each_person_once() {
+    let (app, mut batch) = (app().await, Batch::new());
+    let place =
+        async |name: &str| people::find_conversation(app.store(), "console", name).await.unwrap().unwrap();
+    let all = ["ada", "bob", "dana", "eve", "zoe"];
+    for who in all {
+        app.room("team").says(who, "hi").await;
+        app.direct(who).says(who, "hi").await;
+        let (team, here) = (place("team").await, place(who).await);
+        let source =
+            WatchSource { trigger: WatchTrigger::Room, account: "".into(), place: team.id.to_string() };
+        for number in 0..100 {
+            let mut row = new_row(app.store(), (&here.id, &here.person_id), source.clone());
+            row.id = format!("{who}{number:03}").into();
+            row.condition.text = vec![format!("offer {number}")];
+            watches::insert(&mut batch, &row);
+        }
+    }
+    app.store().write(batch).await.unwrap();
+    // It fits one watch of each.
+    app.room("team").says("mallory", "see offer 7, please").await;
+    for _ in 0..2 {
+        app.passes(Duration::from_mins(1)).await;
+    }
+    assert_eq!(is_told(&app, "💬 mallory: “see offer 7, please”").await, 5);
+    for (sql, count) in [
+        ("SELECT count(*) FROM watch_items", 5),
+        ("SELECT count(DISTINCT person_id) FROM watch_items WHERE state = 'told'", 5),
+    ] {
+        assert_eq!(app.store().count(sql, &[]).await.unwrap(), count, "{sql}");
+    }
+    for who in all {
+        let listed = app.direct(who).says(who, "/watches").await;
+        assert_eq!(listed.text.matches("saying “offer ").count(), 100, "{}", listed.text);
+    }
     app.ends_well().await;
 }
 
