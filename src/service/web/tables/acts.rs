@@ -36,8 +36,7 @@ const WORDS: usize = 1_000;
 const SHOWN: usize = 200;
 const FORGET: &str = "memory.forget";
 
-/// What an act was to history: the skill that does the same, the receipt, and how to take it back; nothing is kept of one
-/// that can't be.
+/// What an act was to history: the skill that does the same, the receipt, and how to undo it; none: nothing is kept.
 pub(super) type Done = (&'static str, String, Option<Value>);
 
 /// One that leaves nothing, and says so before.
@@ -49,7 +48,6 @@ type Ask<'a> = (PageAction, &'a str, &'a [&'a str]);
 type Acted = Result<Option<Done>>;
 
 impl WebBackend {
-    /// False if the row is gone, isn't the viewer's, or a text is no good.
     pub(in crate::service::web) async fn do_act(
         &self,
         viewer: &Viewer,
@@ -163,15 +161,12 @@ impl WebBackend {
         let own = schedules::of_person(&self.store, person).await?;
         let Some(row) = own.into_iter().find(|row| row.id.as_str() == key) else { return Ok(None) };
         let title = one_line(&row.text, SHOWN);
-        let (state, skill, receipt) = match act {
-            PageAction::PauseSchedule => {
-                (Some(ScheduleState::Paused), "schedule.pause", l10n::schedules::paused(title))
-            }
-            PageAction::ResumeSchedule => {
-                (Some(ScheduleState::Active), "schedule.pause", l10n::undo::schedule_runs(title))
-            }
-            _ => (None, "schedule.delete", l10n::schedules::deleted(title)),
+        let (state, receipt) = match act {
+            PageAction::PauseSchedule => (Some(ScheduleState::Paused), l10n::schedules::paused(title)),
+            PageAction::ResumeSchedule => (Some(ScheduleState::Active), l10n::undo::schedule_runs(title)),
+            _ => (None, l10n::schedules::deleted(title)),
         };
+        let skill = if state.is_some() { "schedule.pause" } else { "schedule.delete" };
         let after = match state.map(|state| switch(&row, state, self.store.now(), batch)) {
             Some(None) => return Ok(None),
             after => after.flatten(),
