@@ -40,6 +40,10 @@ impl Run<'_> {
     /// Adds the receipts of the turn's effects to an answer.
     pub(super) async fn with_receipts(&self, mut answer: outbox::Message) -> Result<outbox::Message> {
         if !self.has_receipts() {
+            // A model that did nothing may still say so in a line like ours.
+            if self.direct.is_none() {
+                answer.text = wording::receipts::under(&answer.text, &[]);
+            }
             return Ok(answer);
         }
         let lines = self.receipts(&answer).await?;
