@@ -197,7 +197,9 @@ async fn build(
     let clock = FixedClock::at(NOW);
     let shared: SharedClock = clock.clone();
     adjutant_fakes::migrated::copy_to(&folder.path().join("adjutant.db"), || async {
-        service::open_store(&config, shared.clone()).await.unwrap().close().await;
+        // Also where this one's store is on a server: the next one's may not be.
+        let embedded = Config::in_dir(folder.path().to_owned());
+        service::open_store(&embedded, shared.clone()).await.unwrap().close().await;
     })
     .unwrap();
     let store = service::open_store(&config, shared.clone()).await.unwrap();

@@ -165,7 +165,8 @@ async fn a_later_turn_knows_the_ids_of_what_was_touched() {
     let id = id.split_once("- [").unwrap().1.split_once(']').unwrap().0.to_owned();
     assert_eq!(
         heard.text.replace(&id, "ID"),
-        "Here it is.\n\n✓ Added “milk”\n(touched: task ID “milk”)\n--\nHere it is.\n(touched: task ID “milk”)"
+        // The mark of a receipt is ours alone, also where a model says it again.
+        "Here it is.\n\n- Added “milk”\n(touched: task ID “milk”)\n--\nHere it is.\n(touched: task ID “milk”)"
     );
     // What was found for one person isn't told where others read.
     let room = app.room("team");

@@ -7,7 +7,7 @@ use adjutant_engine::conversation::watches::sync_configured;
 use adjutant_store::connected::{self, AccountRow};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, people};
-use adjutant_types::{Bounds, Condition, ProviderKind, WatchAction, WatchState, WatchTrigger};
+use adjutant_types::{AccountState, Bounds, Condition, ProviderKind, WatchAction, WatchState, WatchTrigger};
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, outside_skill, reports, scripted_with, skill_file};
@@ -253,8 +253,8 @@ async fn a_watch_of_the_configuration_reads_the_usual_account() {
     let mut batch = Batch::new();
     for (id, is_mail_default) in [("a1", false), ("a2", true)] {
         let row = AccountRow::new(id.into(), ProviderKind::Google, "ada@example.test");
-        let (person_id, label) = (Some(person.clone()), id.to_owned());
-        connected::insert(&mut batch, &AccountRow { person_id, label, is_mail_default, ..row });
+        let (person_id, label, state) = (Some(person.clone()), id.to_owned(), AccountState::NeedsLogin);
+        connected::insert(&mut batch, &AccountRow { person_id, label, state, is_mail_default, ..row });
     }
     store.write(batch).await.unwrap();
     let mut config = Config::in_dir("/nowhere");
