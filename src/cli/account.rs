@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use adjutant_config::{Config, ConnectConfig};
 use adjutant_console::json::{CONVERSATION, USER};
-use adjutant_skills::accounts::{Begun, Bringer, Finished, LoginError, Logins, carries_code};
+use adjutant_skills::accounts::{Begun, Bringer, Finished, LIFETIME_MS, LoginError, Logins, carries_code};
 use adjutant_skills::oauth::back_from;
 use adjutant_skills::{ErrorKind, Failure};
 use adjutant_store::people::{self, Person};
@@ -25,8 +25,7 @@ use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
 const POLL: Duration = Duration::from_secs(5);
-/// How long a login can be finished.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_millis(LIFETIME_MS.unsigned_abs());
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     let services = service::build_services(&config, BTreeMap::new())?;

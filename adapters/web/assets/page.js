@@ -440,12 +440,12 @@ setInterval(() => {
 // Forms are sent without leaving the page; where that fails, the browser sends them itself.
 const SENT_HERE = ["/say", "/press", "/answer", "/stop", "/repeat", "/act"];
 document.addEventListener("submit", async (event) => {
-  const [form, action] = [event.target, event.target.getAttribute("action")];
+  const form = event.target, action = form.getAttribute("action");
   if (!live || !SENT_HERE.includes(action)) return;
   // A command's answer is in the conversation.
   if (action === "/say" && form.id !== "composer") return;
   event.preventDefault();
-  const [body, buttons] = [new URLSearchParams(new FormData(form, event.submitter)), form.querySelectorAll("button")];
+  const body = new URLSearchParams(new FormData(form, event.submitter)), buttons = form.querySelectorAll("button");
   const slow = setTimeout(say, 400, note.dataset.sending, true);
   buttons.forEach((button) => { button.disabled = true; });
   try {
@@ -504,7 +504,7 @@ function once() {
 }
 
 // Files are uploaded when they are chosen, dropped or pasted, and go with the next message.
-const [files, speak] = [by("files"), by("speak")];
+const files = by("files"), speak = by("speak");
 async function attach(all) {
   for (const file of all) {
     if (files.children.length >= Number(by("file").dataset.most)) return say(note.dataset.files);

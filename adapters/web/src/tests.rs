@@ -67,7 +67,7 @@ fn said(outbound: &Outbound) -> Said {
         asks: None,
         outcomes: Vec::new(),
         attached: Vec::new(),
-        undelivered: None,
+        delivery: None,
     }
 }
 
@@ -142,7 +142,7 @@ fn message(text: &str, by: Option<&str>) -> Said {
         asks: Some(Asks { question: "q".into(), plan: None }),
         outcomes: vec![Outcome { badge, what: text.into(), at, place: text.into() }],
         attached: vec![("f".into(), text.into())],
-        undelivered: None,
+        delivery: None,
     }
 }
 

@@ -18,6 +18,7 @@ use adjutant_store::pushes::{self, DueRow, PushReason, SubscriptionRow};
 use adjutant_store::questions::{self, ClosedRow, QuestionRow};
 use adjutant_store::{Batch, StoreError, secrets, timeline};
 use adjutant_turn::journal::fail_point;
+use adjutant_turn::wording::questions::choice_subject;
 use adjutant_types::QuestionKind;
 use adjutant_types::text::one_line;
 use adjutant_web::views::{NotifyOf, PushAddress, Viewer};
@@ -225,9 +226,7 @@ fn asked(open: &[&QuestionRow], now: i64) -> Option<Notice> {
     let question = shown(match &first.kind {
         QuestionKind::Continue { text, .. } => text,
         QuestionKind::Approval { preview, .. } => preview.lines().next().unwrap_or_default(),
-        QuestionKind::Choice { subject, .. } => {
-            subject.lines().next().unwrap_or_default().trim_start_matches("# ")
-        }
+        QuestionKind::Choice { subject, .. } => choice_subject(subject).lines().next().unwrap_or_default(),
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } => name,
     });

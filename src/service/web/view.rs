@@ -21,7 +21,7 @@ use adjutant_types::{
 use adjutant_web::views::{Asks, Badge, Bar, Moment, Outcome, Row, RowKind, Said, Turn};
 use adjutant_web::without_code;
 use adjutant_workflows::trace::{self, Execution, cost, count, duration, one_line};
-use chrono::{Datelike, NaiveTime, TimeDelta};
+use chrono::{DateTime, Datelike, NaiveTime, TimeDelta};
 use chrono_tz::Tz;
 use futures::try_join;
 use serde_json::Value;
@@ -53,11 +53,6 @@ pub(super) fn place(channel: String, is_shared: bool) -> String {
 /// A time as a person reads it: without the day if it is today's, without the year if it is this year's.
 pub(crate) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
     let (at, today) = (utc(ms).with_timezone(&zone), utc(now).with_timezone(&zone));
-    let format = match () {
-        () if at.date_naive() == today.date_naive() => "%H:%M",
-        () if (today - at).abs() < TimeDelta::days(300) && at.year() == today.year() => "%-d %b, %H:%M",
-        () => "%-d %b %Y, %H:%M",
-    };
     let day = match (today.date_naive() - at.date_naive()).num_days() {
         0 => page_talk::today(),
         1 => page_talk::yesterday(),
@@ -65,7 +60,15 @@ pub(crate) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
         _ => at.format("%-d %B %Y").to_string(),
     };
     let clock = at.format("%H:%M").to_string();
-    Moment { shown: at.format(format).to_string(), day, clock, exact: rfc3339(ms) }
+    let shown = date(at, today).map_or_else(|| clock.clone(), |date| format!("{date}, {clock}"));
+    Moment { shown, day, clock, exact: rfc3339(ms) }
+}
+
+/// The date of a moment, without the year if it is this year's; none if it is today's.
+fn date(at: DateTime<Tz>, today: DateTime<Tz>) -> Option<String> {
+    let is_near = (today - at).abs() < TimeDelta::days(300) && at.year() == today.year();
+    let format = if is_near { "%-d %b" } else { "%-d %b %Y" };
+    (at.date_naive() != today.date_naive()).then(|| at.format(format).to_string())
 }
 
 impl ViewerContext<'_> {
@@ -78,9 +81,10 @@ impl ViewerContext<'_> {
         let Ok(When::Day(day)) = When::parse(task.due.as_deref()?, self.zone) else {
             return task.due_at.map(|at| self.moment(at));
         };
-        let mut due = self.moment(local_to_utc(day.and_time(NaiveTime::MIN), self.zone).timestamp_millis());
-        due.shown = due.shown.split_once(", ").map_or_else(|| due.day.clone(), |(day, _)| day.to_owned());
-        Some(due)
+        let begin = local_to_utc(day.and_time(NaiveTime::MIN), self.zone);
+        let due = self.moment(begin.timestamp_millis());
+        let [begin, now] = [begin, utc(self.store.now())].map(|at| at.with_timezone(&self.zone));
+        Some(Moment { shown: date(begin, now).unwrap_or_else(|| due.day.clone()), ..due })
     }
 
     pub(super) fn message(&self, row: SaidRow) -> Said {
@@ -97,7 +101,7 @@ impl ViewerContext<'_> {
                 InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
                 _ => row.text,
             },
-            undelivered: row.waits.then(page_talk::queued),
+            delivery: row.waits.then(page_talk::queued),
             ..Said::default()
         }
     }
@@ -160,7 +164,7 @@ impl ViewerContext<'_> {
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             choices,
             asks,
-            undelivered: match row.state {
+            delivery: match row.state {
                 OutboxState::Dead => Some(page_talk::undelivered()),
                 OutboxState::Unknown => Some(page_talk::delivery_unclear()),
                 OutboxState::Pending | OutboxState::Sending | OutboxState::Sent => None,

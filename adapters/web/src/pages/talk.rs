@@ -210,7 +210,7 @@ fn said_after(said: &Said, before: Option<&Said>, turn: Option<&str>, form_token
                 @if before.is_none_or(|before| before.channel != said.channel) {
                     " " span.channel { (plain(&said.channel)) }
                 }
-                @if let Some(why) = &said.undelivered {
+                @if let Some(why) = &said.delivery {
                     " " span class=(if said.by.is_some() { "queued" } else { "undelivered" }) { (why) }
                 }
             }

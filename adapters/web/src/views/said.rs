@@ -26,8 +26,8 @@ pub struct Said {
     pub outcomes: Vec<Outcome>,
     /// The files that came with it: each one's key and name.
     pub attached: Vec<(String, String)>,
-    /// Why it hasn't arrived or wasn't read yet, if that is so.
-    pub undelivered: Option<String>,
+    /// That ours hasn't arrived, or a person's wasn't read yet, if that is so.
+    pub delivery: Option<String>,
 }
 
 impl Said {

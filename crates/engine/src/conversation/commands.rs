@@ -226,7 +226,7 @@ impl Conversations {
             true => self.asked_which_after(row).await?,
             false => None,
         };
-        let is_listed = before.is_some() || wording::questions::lists_all(&open).0;
+        let is_listed = before.is_some() || wording::questions::lists_all(&open);
         // "Both" says to what the yes or the no was that came before it.
         let verdict = before.filter(|before| verdicts::verdict(before).is_some());
         let whole = verdict.filter(|_| !verdicts::decides(given)).map(|verdict| format!("{verdict} {given}"));

@@ -98,10 +98,9 @@ pub struct Handle {
 
 impl Handle {
     fn new(turn: &TurnRow) -> Self {
-        let is_talk = turn.background == 0 && turn.text_taint.is_clean();
         Self {
             conversation: turn.conversation_id.clone(),
-            talks_with: is_talk.then(|| turn.person_id.clone()),
+            talks_with: turn.is_talk().then(|| turn.person_id.clone()),
             arrivals: Arc::default(),
             newest: Arc::default(),
             given_up: Arc::default(),
@@ -165,9 +164,8 @@ impl Conversations {
 
     /// Whether this turn runs, here or in another instance, and takes over what its person writes.
     pub async fn is_talk(&self, turn: &TurnId) -> Result<bool> {
-        let is_talk = |turn: TurnRow| turn.background == 0 && turn.text_taint.is_clean();
         let turn = turns::by_id(&self.store, turn).await?;
-        Ok(turn.filter(|turn| turn.status == TurnStatus::Running).is_some_and(is_talk))
+        Ok(turn.is_some_and(|turn| turn.status == TurnStatus::Running && turn.is_talk()))
     }
 
     /// Whether a turn of this person runs in a conversation, here or in another instance, and not in the background.

@@ -471,5 +471,5 @@ impl Conversations {
 
 /// Whether a text is a yes or a no, and the newest of these messages says that it is for the questions of the others, too.
 fn answers_all_listed(text: &str, open: &[QuestionRow]) -> bool {
-    verdicts::verdict(text).is_some() && wording::questions::lists_all(open).1
+    verdicts::verdict(text).is_some() && wording::questions::asks_for_all(open)
 }

@@ -38,7 +38,7 @@ use crate::oauth::{Brought, CodeRequest, DEVICE_GRANT, EndpointResponse, Next, R
 use crate::{ErrorKind, Failure, Result, SkillError};
 
 /// How long a person has, in milliseconds.
-const LIFETIME_MS: i64 = 5 * 60 * 1000;
+pub const LIFETIME_MS: i64 = 5 * 60 * 1000;
 /// After this time in milliseconds, a code is exchanged by whoever sees it first; until then, by whoever took it.
 const LEFT_MS: i64 = 5_000;
 /// After this time in milliseconds, nobody waits for a server's answer any more: the endpoint has less.

@@ -30,8 +30,8 @@ pub use choice::CallAccounts;
 pub use clients::{AddressBooks, Calendars, Inbox, MailSource, PushSignal, Sender};
 pub use discovery::{Servers, app_password_page, is_open_to_all, servers_for};
 pub use login::{
-    Begun, Bringer, Due, Finished, LOOPBACK, LoginError, Logins, Offer, Opened, ProviderReply, back_at,
-    carries_code,
+    Begun, Bringer, Due, Finished, LIFETIME_MS, LOOPBACK, LoginError, Logins, Offer, Opened, ProviderReply,
+    back_at, carries_code,
 };
 pub use password::looks_like_password;
 pub use provider::{AccountSettings, MailHost, provider_name, services_in_words};

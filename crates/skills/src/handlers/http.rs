@@ -205,7 +205,6 @@ fn service_words(text: &str, headers: &HeaderMap) -> String {
     found.map_or_else(|| text.to_owned(), str::to_owned)
 }
 
-/// `Retry-After` in seconds, or as a date, which is measured from the response's own date.
 /// Whether what came is no text, whatever it calls itself.
 fn is_binary(text: &str) -> bool {
     text.contains('\0') || text.starts_with("%PDF-")

@@ -58,6 +58,11 @@ impl TurnRow {
     pub fn answer_ids(&self) -> Vec<String> {
         serde_json::from_str(&self.answers).unwrap_or_default()
     }
+
+    /// Whether it takes over what its person writes while it runs.
+    pub fn is_talk(&self) -> bool {
+        self.background == 0 && self.text_taint.is_clean()
+    }
 }
 
 /// Starts a turn: adds its row and takes the inbox rows.

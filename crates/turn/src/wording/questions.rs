@@ -304,8 +304,7 @@ pub fn subject(question: &QuestionRow) -> String {
     let text: &str = match &question.kind {
         QuestionKind::Continue { .. } => return words::continue_subject(),
         QuestionKind::Approval { preview, .. } => preview,
-        // Of a drafted workflow it is a comment.
-        QuestionKind::Choice { subject, .. } => subject.trim_start_matches("# "),
+        QuestionKind::Choice { subject, .. } => choice_subject(subject),
         QuestionKind::Plan { goal } => goal,
         QuestionKind::Input { name } if name.contains(' ') => name,
         QuestionKind::Input { name } => return words::input_subject(name),
@@ -317,6 +316,11 @@ pub fn subject(question: &QuestionRow) -> String {
         |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| one_line(value, QUOTED));
     let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
     if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
+}
+
+/// What a choice is about. Of a drafted workflow it is a comment above the file's text.
+pub fn choice_subject(subject: &str) -> &str {
+    subject.trim_start_matches("# ")
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said. `asked` are the
@@ -401,14 +405,22 @@ fn are_plain(questions: &[QuestionRow]) -> bool {
     !questions.iter().any(|question| question.body.contains(ORIGIN))
 }
 
-/// Whether the message of the newest of several open questions, the last one, names those of all others, and whether a yes
-/// to it is for all.
-pub fn lists_all(open: &[QuestionRow]) -> (bool, bool) {
-    let Some(newest) = open.last() else { return (false, false) };
-    let others: Vec<_> = open.iter().filter(|other| other.outbox_id != newest.outbox_id).cloned().collect();
-    let listed = split(split(&newest.body, ORIGIN).0, OTHERS).1;
-    let is_listed = !others.is_empty() && listed == Some(still_open(&others).as_str());
-    (is_listed, is_listed && are_plain(&others))
+/// Whether the message of the newest of several open questions, the last one, names those of all others.
+pub fn lists_all(open: &[QuestionRow]) -> bool {
+    let others = beside_newest(open);
+    let listed = open.last().and_then(|newest| split(split(&newest.body, ORIGIN).0, OTHERS).1);
+    !others.is_empty() && listed == Some(still_open(&others).as_str())
+}
+
+/// The same, and whether a yes to it is for all.
+pub fn asks_for_all(open: &[QuestionRow]) -> bool {
+    lists_all(open) && are_plain(&beside_newest(open))
+}
+
+/// Open questions of other messages than the newest one's.
+fn beside_newest(open: &[QuestionRow]) -> Vec<QuestionRow> {
+    let newest = open.last().map(|newest| &newest.outbox_id);
+    open.iter().filter(|other| Some(&other.outbox_id) != newest).cloned().collect()
 }
 
 pub fn how_to_answer(question: &QuestionRow) -> String {
@@ -509,9 +521,9 @@ mod tests {
         let open = asked[..1].to_vec();
         let about = Circumstances { still_open: &open, ..Circumstances::default() };
         asked[1].body = body("Add 2", &about);
-        assert_eq!(lists_all(&asked), (true, true));
+        assert!(lists_all(&asked) && asks_for_all(&asked));
         asked[1].body = body(&format!("Add 2\n{}", still_open(&asked[..1])), &Circumstances::default());
-        assert_eq!(lists_all(&asked), (false, false));
+        assert!(!lists_all(&asked) && !asks_for_all(&asked));
     }
 
     #[test]

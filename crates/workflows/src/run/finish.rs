@@ -74,7 +74,11 @@ impl Run<'_> {
             }
         }
         let now = self.ctx.store.now();
-        let idle = self.idle_steps().await?;
+        // Only the output of a plan tells of them.
+        let idle = match self.workflow.review {
+            Some(_) => self.idle_steps().await?,
+            None => BTreeSet::new(),
+        };
         let mut report = self.report(walk, now, &idle);
         if self.workflow.review.is_some() {
             self.add_costs(&mut report).await?;
