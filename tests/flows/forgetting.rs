@@ -46,6 +46,37 @@ async fn what_may_be_meant_is_shown_before_it_is_forgotten() {
 }
 
 #[tokio::test]
+async fn what_a_button_or_a_command_forgets_comes_back_by_undo() {
+    let app = configured(|_| {}).await;
+    app.says("ada", "remember that Bob prefers mornings").await;
+    let listed = app.says("ada", "/memories").await;
+    let id = listed.choices[0].id.strip_prefix("memory:").unwrap();
+    app.presses("ada", &listed, "Forget 1").await;
+    assert_eq!(memories(&app).await, [""; 0]);
+    assert_eq!(app.says("ada", "/undo").await.text, "I remember again: Bob prefers mornings");
+    assert_eq!(memories(&app).await, ["Bob prefers mornings"]);
+    app.says("ada", &format!("/forget {id}")).await;
+    assert_eq!(memories(&app).await, [""; 0]);
+    // What forgets is forgotten with it.
+    let forgets = "SELECT count(*) FROM turns t JOIN executions e ON e.turn_id = t.id AND e.skill = 'memory.forget' \
+                   WHERE t.forgotten_at IS NOT NULL";
+    assert_eq!(app.store().count(forgets, &[]).await.unwrap(), 2);
+    assert_eq!(app.says("ada", "/undo").await.text, "I remember again: Bob prefers mornings");
+    assert_eq!(memories(&app).await, ["Bob prefers mornings"]);
+    // A room's memory comes back in its room.
+    let room = app.room("team");
+    room.says("ada", "remember that the demo is on Friday").await;
+    let listed = room.says("ada", "/memories").await;
+    let id = listed.choices[0].id.strip_prefix("memory:").unwrap();
+    room.says("ada", &format!("/forget {id}")).await;
+    assert_eq!(memories(&app).await, ["Bob prefers mornings"]);
+    room.says("ada", "/undo").await;
+    let listed = room.says("ada", "/memories").await.text;
+    assert!(listed.contains("the demo is on Friday"), "{listed}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_japanese_sentence_is_saved_found_and_forgotten() {
     let app = configured(|_| {}).await;
     let saved = app.says("ada", "remember that 私の誕生日は五月三日です").await;

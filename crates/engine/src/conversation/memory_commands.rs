@@ -4,11 +4,13 @@ use adjutant_chat::Choice;
 use adjutant_chat::suggest::nearest;
 use adjutant_l10n as l10n;
 use adjutant_memory::{Asker, Forgetting, Found, Meant, SearchIn};
+use adjutant_skills::builtin::undo::{Step, left};
+use adjutant_store::executions::Closing;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::memories::{self, KnownRow};
 use adjutant_store::outbox::Message;
 use adjutant_store::people::{Conversation, Person};
-use adjutant_store::{Batch, Result, people};
+use adjutant_store::{Batch, Result, people, taints};
 use adjutant_turn::wording;
 use adjutant_types::clock::{long_date, utc};
 use chrono_tz::Tz;
@@ -93,7 +95,17 @@ impl Conversations {
                 .await?;
         let rest = forgotten.rest().map(|rest| rest.text);
         let text = wording::memories::forgotten(&forgotten.text(), rest.as_deref(), messages);
-        self.reply(row, None, text, batch).await
+        let taint = taints::of(&self.store, "memory", &forgotten.memory.id).await?;
+        let closing = Closing {
+            result: Some(text.clone()),
+            undo: left(&[Step::forgotten(&forgotten, None)]).map(|steps| steps.to_string()),
+            untrusted: !taint.is_clean(),
+            taint,
+            ..Closing::default()
+        };
+        let turn = self.add_press(&mut batch, row, ("memory.forget", &closing));
+        memories::forget_own_turn(&mut batch, &turn, self.store.now());
+        self.reply_with(row, Message { turn: Some(turn), text, ..Message::default() }, batch).await
     }
 
     async fn remembered(&self, row: &InboxRow) -> Result<Remembered> {

@@ -20,7 +20,9 @@ use adjutant_types::clock::when::When;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
-use adjutant_types::{Bounds, PersonId, ScheduleState, TaskState, WatchAction, WatchState, WatchTrigger};
+use adjutant_types::{
+    Bounds, PersonId, ScheduleState, TaskState, TurnId, WatchAction, WatchState, WatchTrigger,
+};
 use adjutant_web::views::{PageAction, Viewer};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -34,7 +36,6 @@ const FROM: usize = 50;
 const WORDS: usize = 1_000;
 /// How much a receipt says of a text, in characters.
 const SHOWN: usize = 200;
-const FORGET: &str = "memory.forget";
 
 /// What an act was to history: the skill that does the same, the receipt, and how to undo it; none: nothing is kept.
 pub(super) type Done = (&'static str, String, Option<Value>);
@@ -85,21 +86,25 @@ impl WebBackend {
             Act::EditRoom => return self.conversations.set_room_rule(&key.into(), texts).await,
         };
         let Some(done) = done else { return Ok(false) };
-        self.leave(&person, (act.label(), key), done, &mut batch).await?;
+        let turn = self.leave(&person, (act.label(), key), done, &mut batch).await?;
+        // Its receipt says what is forgotten.
+        if let Some(turn) = turn.filter(|_| act == Act::DeleteMemory) {
+            memories::forget_own_turn(&mut batch, &turn, store.now());
+        }
         changes::of_thing(&mut batch, &person, act.name());
         store.try_write(batch).await
     }
 
-    /// Adds what somebody did, by the label of its button, to the batch, as a turn where they talk to the assistant.
+    /// Adds what somebody did, by its button's label, as a turn where they last talked to the assistant, if they did.
     pub(super) async fn leave(
         &self,
         person: &PersonId,
         (act, key): (String, &str),
         (skill, receipt, undo): Done,
         batch: &mut Batch,
-    ) -> Result<()> {
+    ) -> Result<Option<TurnId>> {
         let here = people::last_direct_conversation(&self.store, person).await?;
-        let (Some(undo), Some(here)) = (undo, here) else { return Ok(()) };
+        let (Some(undo), Some(here)) = (undo, here) else { return Ok(None) };
         let domain = skill.split('.').next().unwrap_or_default();
         // What was made from text from outside repeats that text.
         let taint = taints::of(&self.store, domain, key).await?;
@@ -113,11 +118,7 @@ impl WebBackend {
             ..Closing::default()
         };
         let text = l10n::page_tables::on_the_page(act);
-        let turn = self.conversations.add_act(batch, (&here, person), &text, (skill, &closing));
-        if skill == FORGET {
-            memories::forget_own_turn(batch, &turn, self.store.now());
-        }
-        Ok(())
+        Ok(Some(self.conversations.add_act(batch, (&here, person), &text, (skill, &closing))))
     }
 
     async fn change_task(&self, person: &PersonId, (act, key, texts): Ask<'_>, batch: &mut Batch) -> Acted {
@@ -193,10 +194,11 @@ impl WebBackend {
         }
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
         let asked = Forgetting { person, here: None, zone };
-        adjutant_memory::forget(store, asked, &[Meant::all(memory.clone())], None, batch).await?;
-        let receipt = l10n::memory::forgotten(one_line(&memory.text, SHOWN));
         let place = memories::place_of(store, &memory.id).await?;
-        Ok(Some((FORGET, receipt, left(&[Step::Memory { before: Some(memory), after: None, place }]))))
+        let meant = Meant::all(memory);
+        adjutant_memory::forget(store, asked, std::slice::from_ref(&meant), None, batch).await?;
+        let receipt = l10n::memory::forgotten(one_line(&meant.text(), SHOWN));
+        Ok(Some(("memory.forget", receipt, left(&[Step::forgotten(&meant, place)]))))
     }
 
     async fn change_watch(&self, person: &PersonId, (act, key, _): Ask<'_>, batch: &mut Batch) -> Acted {

@@ -30,9 +30,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
         let summary = l10n::memory::forgotten_messages(mentioned, query.unwrap_or_default());
         return Ok(Output::ours(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
-    let step =
-        |meant: &Meant| Step::Memory { before: Some(meant.memory.clone()), after: meant.rest(), place: None };
-    let forgotten: Vec<Step> = meant.iter().map(step).collect();
+    let forgotten: Vec<Step> = meant.iter().map(|meant| Step::forgotten(meant, None)).collect();
     let gone: Vec<MemoryRow> = meant.iter().map(as_it_goes).collect();
     let summary = match &gone[..] {
         [memory] => l10n::memory::forgotten(one_line(&memory.text, SHOWN)),

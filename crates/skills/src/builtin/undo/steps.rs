@@ -1,7 +1,7 @@
 //! One change, as it was before and after, and how to put it back.
 
 use adjutant_l10n as l10n;
-use adjutant_memory::now_of;
+use adjutant_memory::{Meant, now_of};
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
@@ -110,6 +110,11 @@ impl Outcome {
 }
 
 impl Step {
+    /// All of a memory was forgotten, or a part of its past.
+    pub fn forgotten(meant: &Meant, place: Option<ConversationId>) -> Self {
+        Self::Memory { before: Some(meant.memory.clone()), after: meant.rest(), place }
+    }
+
     /// Takes in a later change of the same thing, if that began where this one ended: both are then put back as one.
     pub(super) fn take_in(&mut self, later: &Self) -> bool {
         fn joined<T: Clone>(mine: (&Option<T>, &mut Option<T>), later: &Option<T>, is_next: bool) -> bool {
