@@ -13,6 +13,7 @@ mod table;
 use std::borrow::Cow;
 
 pub use link::link_target;
+pub use pulldown_cmark::Alignment;
 pub use table::aligned_table;
 
 /// Markdown for a text as a block of code whose fence the text can't close.
@@ -26,14 +27,14 @@ pub fn fenced(text: &str) -> String {
 }
 
 /// A text as a tree.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RichText {
     /// Its blocks, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
 /// A part of a text on lines of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// Running text.
     Paragraph(Vec<Inline>),
@@ -62,6 +63,8 @@ pub enum Block {
     },
     /// A table.
     Table {
+        /// How each column is aligned.
+        align: Vec<Alignment>,
         /// The cells of the header.
         header: Vec<Cell>,
         /// The rows below, each as long as the header.

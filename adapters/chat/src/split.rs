@@ -86,7 +86,7 @@ fn cut(block: &Block, fits: Fits<'_>, must: bool) -> Cut {
             (quote(head), quote(rest))
         }
         Block::List { start, items } => cut_list(*start, items, fits, must),
-        Block::Table { header, rows } => table::cut(header, rows, fits),
+        Block::Table { align, header, rows } => table::cut((align, header), rows, fits),
         _ => (Vec::new(), vec![block.clone()]),
     }
 }
@@ -135,7 +135,7 @@ fn unwrapped(block: &Block, fits: Fits<'_>) -> Vec<Block> {
         Block::Quote(inner) => inner.clone(),
         Block::List { items, .. } => items.concat(),
         Block::Heading { text, .. } => vec![Block::Paragraph(text.clone())],
-        Block::Table { header, rows } => table::unwrapped(header, rows, fits),
+        Block::Table { align, header, rows } => table::unwrapped((align, header), rows, fits),
         Block::Code { text, .. } => {
             let lines = text.split('\n').map(|line| Inline::Text(line.to_owned()));
             let mut inlines: Vec<Inline> = lines.flat_map(|line| [line, Inline::Break]).collect();

@@ -97,7 +97,7 @@ fn block(block: &Block, theme: Theme) -> Vec<String> {
             blocks(inner, narrower(theme, 2)).iter().map(|line| format!("{bar} {line}")).collect()
         }
         Block::List { start, items } => list(*start, items, theme),
-        Block::Table { header, rows } => table::lines(header, rows, theme),
+        Block::Table { header, rows, .. } => table::lines(header, rows, theme),
         Block::Rule => vec!["─".repeat(if theme.width == 0 { 20 } else { theme.width })],
     }
 }

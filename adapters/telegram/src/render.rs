@@ -158,11 +158,12 @@ impl HtmlWriter {
                 self.quoted = false;
             }
             Block::List { start, items } => self.list(*start, items),
-            Block::Table { header, rows } => match aligned_table(header, rows, WIDEST_TABLE, (" │ ", "─┼─"))
-            {
-                Some(lines) => self.tagged("pre", "", |page| page.raw(&lines)),
-                None => self.rows(header, rows),
-            },
+            Block::Table { header, rows, .. } => {
+                match aligned_table(header, rows, WIDEST_TABLE, (" │ ", "─┼─")) {
+                    Some(lines) => self.tagged("pre", "", |page| page.raw(&lines)),
+                    None => self.rows(header, rows),
+                }
+            }
             Block::Rule => self.raw("———"),
         }
     }

@@ -1,7 +1,7 @@
 //! Markdown as HTML. Everything in it may be hostile: no tag comes from a text, and links lead only where they say.
 
-use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::url_length;
+use adjutant_chat::richtext::{Alignment, link_target};
 use adjutant_chat::{Block, Cell, Inline, RichText, inline_text, sanitized};
 use maud::{Markup, html};
 use url::Url;
@@ -57,19 +57,17 @@ fn block(block: &Block) -> Markup {
         Block::Heading { text, .. } => html! { p.heading { (inlines(text)) } },
         Block::Code { text, .. } => html! { pre tabindex="0" { code { (plain(text)) } } },
         Block::Quote(inner) => html! { blockquote { (blocks(inner)) } },
-        Block::List { start: Some(first), items } => html! {
-            ol start=(first) { @for one in items { li { (item(one)) } } }
-        },
-        Block::List { start: None, items } => html! {
-            ul { @for one in items { li { (item(one)) } } }
-        },
-        Block::Table { header, rows } => table(header, rows),
+        Block::List { start, items } => {
+            let items = html! { @for one in items { li { (item(one)) } } };
+            html! { @if let Some(first) = start { ol start=(first) { (items) } } @else { ul { (items) } } }
+        }
+        Block::Table { align, header, rows } => table(align, header, rows),
         Block::Rule => html! { hr; },
     }
 }
 
-fn table(header: &[Cell], rows: &[Vec<Cell>]) -> Markup {
-    let classes: Vec<_> = (0..header.len()).map(|column| class_of(rows, column)).collect();
+fn table(align: &[Alignment], header: &[Cell], rows: &[Vec<Cell>]) -> Markup {
+    let classes: Vec<_> = (0..header.len()).map(|column| class_of(align.get(column), rows, column)).collect();
     html! {
         div.wide tabindex="0" {
             table {
@@ -91,21 +89,24 @@ fn item(all: &[Block]) -> Markup {
     let Some((Block::Paragraph(text), rest)) = all.split_first() else { return blocks(all) };
     let Some((Inline::Text(begin), more)) = text.split_first() else { return blocks(all) };
     let boxed = [("[ ] ", "☐ "), ("[x] ", "☑ "), ("[X] ", "☑ ")];
-    let Some((begin, sign)) = boxed.iter().find_map(|(mark, sign)| Some((begin.strip_prefix(mark)?, sign)))
-    else {
-        return blocks(all);
-    };
+    let found = boxed.iter().find_map(|(mark, sign)| Some((begin.strip_prefix(mark)?, sign)));
+    let Some((begin, sign)) = found else { return blocks(all) };
     html! { p { (sign) (linked(begin)) (inlines(more)) } (blocks(rest)) }
 }
 
-/// The class of a column, if it has nothing but numbers.
-fn class_of(rows: &[Vec<Cell>], column: usize) -> Option<&'static str> {
+/// The class of a column: how the text aligns it, or else whether it has nothing but numbers.
+fn class_of(align: Option<&Alignment>, rows: &[Vec<Cell>], column: usize) -> Option<&'static str> {
     let is_number = |row: &Vec<Cell>| {
         let text = row.get(column).map(|cell| inline_text(cell)).unwrap_or_default();
         let bare = text.trim_matches(['+', '-', '−', '$', '€', '£', '%', ' ']);
         !bare.is_empty() && bare.chars().all(|one| one.is_ascii_digit() || ".,' ".contains(one))
     };
-    (!rows.is_empty() && rows.iter().all(is_number)).then_some("number")
+    match align {
+        Some(Alignment::Left) => None,
+        Some(Alignment::Center) => Some("center"),
+        Some(Alignment::Right) => Some("number"),
+        _ => (!rows.is_empty() && rows.iter().all(is_number)).then_some("number"),
+    }
 }
 
 fn inlines(all: &[Inline]) -> Markup {
@@ -175,9 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_aligned_and_tasks_have_their_boxes() {
+    fn columns_are_aligned_and_tasks_have_their_boxes() {
         let html = markdown("| what | how much |\n|---|---|\n| a1 | $1,200.50 |\n| 2 | -3 % |").into_string();
         assert_eq!(html.matches("class=\"number\"").count(), 3, "{html}");
+        let html = markdown("| a | b | c | d |\n|:--|:-:|--:|---|\n| 1 | 2 | x | y |").into_string();
+        for cell in ["<td>1</td>", "<td class=\"center\">2</td>", "<td class=\"number\">x</td>", "<td>y</td>"]
+        {
+            assert!(html.contains(cell), "{cell}: {html}");
+        }
         let html = markdown("- [x] done\n- [ ] open\n- [y] other").into_string();
         assert!(html.contains("☑ done") && html.contains("☐ open") && html.contains("[y] other"), "{html}");
     }

@@ -77,7 +77,8 @@ fn block<M: LineMarkup>(block: &Block, in_quote: bool) -> Vec<Line> {
             blocks::<M>(inner, true).into_iter().map(quoted).collect()
         }
         Block::List { start, items } => list::<M>(*start, items, in_quote),
-        Block::Table { header, rows } => match aligned_table(header, rows, M::WIDEST_TABLE, ("  ", "  ")) {
+        Block::Table { header, rows, .. } => match aligned_table(header, rows, M::WIDEST_TABLE, ("  ", "  "))
+        {
             Some(text) => Line::split(&M::code(None, &text), true),
             None => self::block::<M>(&table_as_list(header, rows), in_quote),
         },

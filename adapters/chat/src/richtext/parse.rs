@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
 use super::link::without_user;
-use super::{Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
+use super::{Alignment, Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
 
 /// Deeper nesting is flattened to this depth. A level of a list counts twice.
 const MAX_DEPTH: usize = 24;
@@ -74,6 +74,7 @@ enum Kind {
     },
     Item,
     Table {
+        align: Vec<Alignment>,
         header: Vec<Cell>,
         rows: Vec<Vec<Cell>>,
     },
@@ -126,7 +127,7 @@ impl Builder {
         let kind = match tag {
             Tag::Heading { level, .. } => Kind::Heading(level as u8),
             Tag::CodeBlock(kind) => Kind::Code(language(kind)),
-            Tag::Table(_) => Kind::Table { header: Vec::new(), rows: Vec::new() },
+            Tag::Table(align) => Kind::Table { align, header: Vec::new(), rows: Vec::new() },
             Tag::TableHead => Kind::Row { head: true, cells: Vec::new() },
             Tag::TableRow => Kind::Row { head: false, cells: Vec::new() },
             Tag::TableCell => Kind::Cell,
@@ -178,7 +179,7 @@ impl Builder {
                     items.push(content);
                 }
             }
-            Kind::Table { header, rows } => self.block(Block::Table { header, rows }),
+            Kind::Table { align, header, rows } => self.block(Block::Table { align, header, rows }),
             Kind::Row { head, cells } => self.row(head, cells),
             Kind::Cell => self.cell(open.inlines),
             Kind::Bold => self.inline(Inline::Bold(open.inlines)),

@@ -1,7 +1,7 @@
 //! The tree as plain text that reads well anywhere.
 
 use super::markup::list_marker;
-use super::{Block, Inline};
+use super::{Block, Cell, Inline};
 
 pub(super) fn blocks(blocks: &[Block]) -> String {
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
@@ -13,11 +13,10 @@ fn block(block: &Block) -> String {
         Block::Code { text, .. } => text.clone(),
         Block::Quote(inner) => prefixed(&blocks(inner), "> ", "> "),
         Block::List { start, items } => list(*start, items),
-        Block::Table { header, rows } => {
+        Block::Table { header, rows, .. } => {
             let all = std::iter::once(header).chain(rows);
-            let line = |cells: &Vec<Vec<Inline>>| {
-                cells.iter().map(|cell| inlines(cell)).collect::<Vec<_>>().join(" | ")
-            };
+            let line =
+                |cells: &Vec<Cell>| cells.iter().map(|cell| inlines(cell)).collect::<Vec<_>>().join(" | ");
             all.map(line).collect::<Vec<_>>().join("\n")
         }
         Block::Rule => "———".to_owned(),

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::LengthUnit;
+use crate::richtext::Alignment;
 
 /// A measure that counts markup, as tags would.
 fn measured(text: &RichText) -> usize {
@@ -28,7 +29,7 @@ fn measured(text: &RichText) -> usize {
             }
             Block::Quote(inner) => blocks(inner) + 12,
             Block::List { items, .. } => items.iter().map(|item| blocks(item) + 4).sum(),
-            Block::Table { header, rows } => {
+            Block::Table { header, rows, .. } => {
                 std::iter::once(header).chain(rows).flatten().map(|cell| inlines(cell) + 3).sum()
             }
             Block::Rule => 3,
@@ -56,7 +57,7 @@ fn content(text: &RichText) -> String {
             Block::Code { text, .. } => text.clone(),
             Block::Quote(inner) => blocks(inner),
             Block::List { items, .. } => items.iter().map(|item| blocks(item)).collect(),
-            Block::Table { header, rows } => {
+            Block::Table { header, rows, .. } => {
                 std::iter::once(header).chain(rows).flatten().map(|cell| crate::inline_text(cell)).collect()
             }
             Block::Rule => "-".to_owned(),
@@ -102,6 +103,19 @@ fn a_table_repeats_its_head_and_keeps_its_rows() {
     H | HH
     c | 3
     ");
+}
+
+#[test]
+fn the_parts_of_a_table_keep_how_its_columns_are_aligned() {
+    let long = "x".repeat(40);
+    let table = format!("| H | HH |\n|:-:|--:|\n| a | 1 |\n| b | 2 |\n| {long} | 3 |\n| c | 4 |");
+    let aligned: Vec<_> = parts(&table, 28)
+        .into_iter()
+        .flat_map(|part| part.blocks)
+        .filter_map(|block| if let Block::Table { align, .. } = block { Some(align) } else { None })
+        .collect();
+    let is_kept = |align: &Vec<Alignment>| *align == [Alignment::Center, Alignment::Right];
+    assert!(aligned.len() > 1 && aligned.iter().all(is_kept), "{aligned:?}");
 }
 
 #[test]

@@ -98,13 +98,11 @@ fn tokens(day: &UsageDay) -> f64 {
 }
 
 fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
-    // A skill calls no model.
-    let has_model = lines.iter().any(|line| line.of != "skill");
-    let names = if has_model {
-        vec![page_usage::calls(), page_usage::tokens(), page_usage::cost()]
-    } else {
-        vec![page_usage::calls()]
-    };
+    let mut names = vec![page_usage::calls(), page_usage::tokens(), page_usage::cost()];
+    if lines.iter().all(|line| line.of == "skill") {
+        // A skill calls no model.
+        names.truncate(1);
+    }
     // Of these numbers, the table has as many as it has names.
     let row = |line: &&UsageLine| {
         let numbers = vec![count(line.calls), count(line.tokens), format!("${:.4}", line.usd)];
