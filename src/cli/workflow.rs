@@ -231,7 +231,7 @@ impl<'w> Workspace<'w> {
     /// The values of [`adjutant_workflows::DATE_NAMES`].
     fn now(&self) -> Map<String, Value> {
         let now = utc(SystemClock.now_ms()).with_timezone(&self.config.assistant.timezone).naive_local();
-        adjutant_workflows::date_values(now)
+        adjutant_workflows::date_values(now, None)
     }
 
     fn new_file(&self, name: &str, from: &str) -> Result<String> {

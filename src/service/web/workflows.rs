@@ -95,7 +95,7 @@ impl WebBackend {
             values: None,
         };
         let zone = self.zone(viewer).await?;
-        let now = date_values(utc(self.store.now()).with_timezone(&zone).naive_local());
+        let now = date_values(utc(self.store.now()).with_timezone(&zone).naive_local(), None);
         Ok(Some(Planned::Plan(plan(workflow, &inputs, &now, &context).text())))
     }
 

@@ -135,6 +135,26 @@ async fn what_a_watch_told_in_the_evening_stands_in_one_briefing() {
 }
 
 #[tokio::test]
+async fn the_briefing_of_a_monday_tells_of_the_weekend() {
+    let app = scripted_with(Scripted::new().orchestrator(|_| text("Hello.")), |_| {}).await;
+    app.says("ada", "hi").await;
+    let watch = watch(&app, "k3x9zq", |_| {}).await;
+    // Today is a Saturday. What comes on the next Saturday is told on Monday, and no more on Tuesday.
+    app.passes(Duration::from_hours(6 * 24)).await;
+    app.says("ada", "/run morning-briefing").await;
+    app.passes(Duration::from_hours(36)).await;
+    finds(&app, &watch, &[mail(1, "Offer")]).await;
+    app.passes(Duration::ZERO).await;
+    assert_eq!(is_told(&app, "Offer").await, 1);
+    for (hours, is_in) in [(36, true), (24, false)] {
+        app.passes(Duration::from_hours(hours)).await;
+        let heard = app.says("ada", "/run morning-briefing").await;
+        assert_eq!(heard.text.contains("Eve: “Offer”"), is_in, "{}", heard.text);
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_draft_is_shown_with_its_buttons_and_none_of_them_sends_it() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let app = app(server, model()).await;

@@ -105,6 +105,15 @@ pub async fn newest_of(
     Ok(rows)
 }
 
+/// When a person's last run of the same workflow began that had ended well before this one.
+pub async fn last_before(store: &Store, person: &PersonId, run: &RunRow) -> Result<Option<i64>> {
+    const SQL: &str = "SELECT r.started_at FROM runs r JOIN turns t ON t.id = r.turn_id WHERE t.person_id = $1 \
+        AND r.workflow = $2 AND r.ended_at <= $3 AND r.status IN ('complete', 'partial') ORDER BY r.seq DESC LIMIT 1";
+    let row: Option<(i64,)> =
+        store.first(SQL, &[person.into(), (&run.workflow).into(), run.started_at.into()]).await?;
+    Ok(row.map(|(at,)| at))
+}
+
 /// The runs of a turn, oldest first.
 pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await

@@ -58,7 +58,9 @@ impl Runner {
             Some(earlier) => executions::taint(&ctx.store, earlier).await?,
             None => Taint::default(),
         };
-        let mut given = date_values(utc(stored.started_at).with_timezone(&ctx.turn.zone).naive_local());
+        let local = |ms: i64| utc(ms).with_timezone(&ctx.turn.zone).naive_local();
+        let last = runs::last_before(&ctx.store, &ctx.turn.person.id, &stored).await?;
+        let mut given = date_values(local(stored.started_at), last.map(local));
         given.insert("inputs".to_owned(), serde_json::from_str(&stored.inputs).unwrap_or_default());
         let max = usize::try_from(ctx.limits.budget.limits.parallel_agents).unwrap_or(1);
         let max = max.min(workflow.max_concurrent.unwrap_or(max)).max(1);

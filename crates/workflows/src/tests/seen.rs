@@ -226,7 +226,7 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
     let given: BTreeMap<String, Value> =
         given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let now = chrono::NaiveDate::from_ymd_opt(2026, 11, 27).unwrap().and_hms_opt(8, 30, 0).unwrap();
-    plan(workflow, &resolve(workflow, &given).unwrap(), &date_values(now), &context)
+    plan(workflow, &resolve(workflow, &given).unwrap(), &date_values(now, None), &context)
 }
 
 #[test]
