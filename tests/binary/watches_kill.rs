@@ -18,6 +18,7 @@ use crate::groupware::{arrived, mail};
 use crate::kill::fate;
 use crate::process::{Home, Value, is_written_again};
 use crate::random::Random;
+use crate::watches_idle::make;
 
 const MAILS: usize = 1_000;
 /// The number of kills, unless `ADJUTANT_KILLS` is set.
@@ -196,4 +197,28 @@ fn a_thousand_mails_are_told_once_each_through_kills_and_cuts() {
         home.ask(async |store| store.all("SELECT key FROM watch_items", &[]).await.unwrap());
     assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), MAILS);
     home.assert_tidy("after all those kills");
+}
+
+#[test]
+fn what_two_watches_find_is_told_once_though_the_process_dies_before_and_after() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let (home, folders) = (home(server, server.imaps), ["Twice".to_owned(), "Twice".to_owned()]);
+    make(server, &folders[..1]);
+    home.ask(async |store| watch(store, &folders, "Watched").await);
+    for (number, point) in (MAILS + 1..).zip(["watch-found", "watch-told"]) {
+        plant(&server.file("store/carol@example.test/Maildir/.Twice/new"), number);
+        let mut chat = home.chat_until(point);
+        while chat.next().is_some() {}
+    }
+    let mut last = home.chat();
+    const OPEN: &str = "SELECT count(*) FROM watch_items WHERE state = 'new'";
+    let found = || home.count("SELECT count(*) FROM watch_items");
+    wait_until("all is told", || found() == 4 && home.count(OPEN) == 0);
+    last.finish_well();
+    let texts: Vec<(String,)> = home.ask(async |store| {
+        store.all("SELECT text FROM outbox WHERE text LIKE '%2. Why you get this%'", &[]).await.unwrap()
+    });
+    assert_eq!(texts.iter().map(|(text,)| told_in(text)).sum::<usize>(), 2, "{texts:?}");
+    assert_eq!(home.count("SELECT count(*) FROM watch_items WHERE state = 'told'"), 2);
+    home.assert_tidy("after two kills");
 }

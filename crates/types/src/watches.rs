@@ -28,8 +28,8 @@ words! {
 }
 
 words! {
-    /// What became of something that was found: unfit if the watch's sentence doesn't fit it, or the watch was deleted before
-    /// it was told; later if it is to be told again at a time; done if the person needs it no more.
+    /// What became of something that was found: unfit if the watch's sentence doesn't fit it, another watch has told it, or the
+    /// watch was deleted before it was told; later if it is to be told again at a time; done if the person needs it no more.
     ItemState { New = "new", Unfit = "unfit", Told = "told", Later = "later", Done = "done" }
 }
 

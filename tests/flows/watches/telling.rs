@@ -111,6 +111,45 @@ async fn one_mail_is_told_at_once_with_its_buttons_and_never_again() {
 }
 
 #[tokio::test]
+async fn what_two_watches_have_found_is_told_once_with_both_reasons() {
+    let app = app().await;
+    let first = watch(&app, "first2", |_| {}).await;
+    let beside = |row: &mut WatchRow| {
+        (row.source, row.next_at) = (first.source.clone(), 1);
+        row.condition.subject = vec!["offer".into()];
+    };
+    let second = watch(&app, "other2", beside).await;
+    let elsewhere = watch(&app, "place2", |_| {}).await;
+    let mut batch = Batch::new();
+    for (watch, number, title) in
+        [(&first, 1, "Offer"), (&second, 1, "Offer"), (&second, 2, "Letter"), (&elsewhere, 1, "Elsewhere")]
+    {
+        let item = mail(number, title);
+        watches::found(app.store(), &mut batch, watch, &item.id, Some(&item));
+    }
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::ZERO).await;
+    let told = app.sees("“Offer”").await;
+    let reason = "Why you get this: calls to a web address";
+    let day = "(your watch of 21 November 2026)";
+    let text =
+        format!("📬 Eve, eve@acme.test: “Offer”\n\n1. {reason} {day}\n2. {reason} about “offer” {day}");
+    assert_eq!(
+        (told.text.as_str(), told.buttons()),
+        (&*text, vec!["Answer", "Tomorrow", "Stop 1", "Stop 2"])
+    );
+    assert_eq!(is_told(&app, "“Elsewhere”").await, 1);
+    assert_eq!(is_told(&app, "“Letter”").await, 0, "the second one has just told something");
+    app.passes(MINUTE).await;
+    assert_eq!((is_told(&app, "“Letter”").await, is_told(&app, "“Offer”").await), (1, 1));
+    assert_eq!(states(&app, &second).await, [ItemState::Unfit, ItemState::Told]);
+    app.presses("ada", &told, "Stop 2").await;
+    assert!(watches::by_id(app.store(), &second.id).await.unwrap().is_none());
+    assert_eq!(current(&app, &first).await.state, WatchState::Active);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_comes_within_a_minute_is_one_digest_and_a_storm_is_two() {
     let app = app().await;
     let before = (calls(&app).await, app.texts().len());

@@ -4,6 +4,7 @@
 //!
 //! - What is told, and that it is, are one commit; it is journalled as a turn, so that people can point at it.
 //! - A watch tells something at most once in its least pause; what comes meanwhile is one digest.
+//! - What several watches of a person that only tell have found in one source is told once, with each reason.
 //! - A turn of a watch starts only while the last one isn't running, and three that fail in a row stop it.
 
 use adjutant_chat::Choice;
@@ -36,6 +37,8 @@ use crate::gateway::scheduler::{MAX_FAILURES, Scheduler, unless_stale};
 const LINES: usize = 10;
 /// How many things are judged, or a turn begins with, at once.
 const AT_ONCE: i64 = 20;
+/// Of so many other watches a telling gives the reasons.
+const OTHERS: usize = 8;
 /// With more at once, it is only told how many: none is judged, and no turn begins.
 const STORM: i64 = 100;
 
@@ -199,18 +202,50 @@ impl Scheduler {
             let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
             inbox::arrive(&mut batch, &row, store.now());
         } else {
-            self.add_telling(&mut batch, watch, event, (&items, part.1), zone);
+            let others = self.take_over(&mut batch, (watch, &event), &items).await?;
+            self.add_telling(&mut batch, (watch, &others), event, (&items, part.1), zone);
         }
         store.write(batch).await?;
         fail_point(if acts { "watch-fired" } else { "watch-told" });
         Ok(true)
     }
 
-    /// Adds a telling of these, and how many there are in all, to the batch: as a turn that is done.
+    /// Takes over what a telling shows and others of the person's watches, which only tell, have found in the same source, too.
+    /// Returns these watches.
+    async fn take_over(
+        &self,
+        batch: &mut Batch,
+        (watch, event): (&WatchRow, &str),
+        items: &[ItemRow],
+    ) -> Result<Vec<WatchRow>> {
+        let (store, mut others) = (&self.conversations.store, Vec::new());
+        let things = items.iter().take(LINES).filter_map(|item| item.thing.as_ref());
+        let shown: Vec<&WatchItem> = things.filter(|thing| !thing.is_unsure).collect();
+        for other in watches::active_on(store, &watch.source).await? {
+            let is_theirs =
+                other.person_id == watch.person_id && other.conversation_id == watch.conversation_id;
+            let only_tells = other.action == WatchAction::Tell && other.condition.judge.is_none();
+            if others.len() == OTHERS || other.id == watch.id || !is_theirs || !only_tells {
+                continue;
+            }
+            let mut open = watches::open(store, &other.id, AT_ONCE).await?.items;
+            open.retain(|item| item.thing.as_ref().is_some_and(|thing| shown.contains(&thing)));
+            if !open.is_empty() {
+                open.iter().for_each(|item| watches::leave_to(batch, item, event));
+                let next_at = store.now() + other.bounds.every_s.saturating_mul(1000);
+                watches::change(batch, &other, &WatchRow { next_at, ..other.clone() });
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
+
+    /// Adds a telling of these, and how many there are in all, to the batch: as a turn that is done. The other watches have found
+    /// some of them, too.
     fn add_telling(
         &self,
         batch: &mut Batch,
-        watch: &WatchRow,
+        (watch, others): (&WatchRow, &[WatchRow]),
         event: String,
         (items, count): (&[ItemRow], i64),
         zone: Tz,
@@ -233,9 +268,18 @@ impl Scheduler {
             [only] if count == 1 => buttons(only, &["answer", "later"]),
             _ => Vec::new(),
         };
-        let (why, stop) = why(watch, zone);
-        choices.push(stop);
-        let answer = Message { text: format!("{told}\n\n{why}"), choices, ..Message::default() };
+        let mut reasons = Vec::new();
+        for (number, of_it) in (1_usize..).zip(std::iter::once(watch).chain(others)) {
+            let (mut reason, mut stop) = why(of_it, zone);
+            if !others.is_empty() {
+                reason.insert_str(0, &format!("{number}. "));
+                stop.label = words::stop_number(number);
+            }
+            reasons.push(reason);
+            choices.push(stop);
+        }
+        let text = format!("{told}\n\n{}", reasons.join("\n"));
+        let answer = Message { text, choices, ..Message::default() };
         self.conversations.add_done(batch, &row, ("watch.event", &closing), Some(answer));
     }
 
