@@ -32,7 +32,7 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
         assert!(page.body.contains(what), "{what}: {}", page.body);
     }
     assert!(other.get("/things").body.contains("Nothing is watched."));
-    let about = [("act", "watch-mail"), ("key", "@acme.test"), ("text", "invoice")];
+    let about = [("act", "watch-mail"), ("key", "@acme.test"), ("text", "mail"), ("text", "invoice")];
     assert_eq!(browser.submit("/act", &about).status, 303);
     assert!(browser.get("/things").body.contains("email from anyone at acme.test about “invoice”"));
     site.telegram.say(ada, ada, "/undo");
@@ -72,6 +72,7 @@ fn the_form_says_what_a_watch_does_and_until_when() {
         let form = [
             ("act", "watch-mail"),
             ("key", "@acme.test"),
+            ("text", "mail"),
             ("text", "invoice"),
             ("text", "make a task of it"),
         ];
@@ -129,10 +130,21 @@ fn a_folder_of_the_server_is_watched_by_its_owner_alone_who_sees_that_it_cannot_
 }
 
 #[test]
-fn without_a_mailbox_the_form_makes_none() {
+fn without_a_mailbox_the_form_watches_meetings_alone() {
     let site = Site::start("");
     let ada = site.telegram.person("Ada");
     let mut browser = site.browser(ada);
-    assert_eq!(browser.submit("/act", &[("act", "watch-mail"), ("key", "@acme.test")]).status, 409);
+    assert!(browser.get("/things").body.contains("<option value=\"event_begins\">meetings that begin soon"));
+    for (on, status) in [("mail", 409), ("file", 409), ("event_begins", 303)] {
+        let form = [("act", "watch-mail"), ("key", "@acme.test"), ("text", on), ("text", "demo")];
+        assert_eq!(browser.submit("/act", &form).status, status, "{on}");
+    }
+    let page = browser.get("/things").body;
+    assert!(
+        page.contains("events that begin within 15 minutes from anyone at acme.test about “demo”"),
+        "{page}"
+    );
+    site.telegram.say(ada, ada, "/undo");
+    wait_until("it is gone", || site.home.count("SELECT count(*) FROM watches") == 0);
     site.stop();
 }

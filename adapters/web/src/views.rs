@@ -314,7 +314,7 @@ pub enum PageAction {
     PauseWatch,
     ResumeWatch,
     StopWatch,
-    /// Tell of email, perhaps from somebody, or do something with it.
+    /// Tell of email or of meetings that begin soon, perhaps with somebody, or do something with it.
     WatchMail,
 }
 

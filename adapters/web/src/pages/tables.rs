@@ -32,10 +32,14 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
     })
 }
 
-/// Makes a watch on email.
+/// Makes a watch on email, or on meetings before they begin.
 fn watch_form(frame: &Frame<'_>) -> Markup {
     let field = html! {
         (page_tables::tell_me()) " "
+        select name="text" aria-label=(page_tables::what()) {
+            @for kind in ["mail", "event_begins"] { option value=(kind) { (page_tables::watched(kind)) } }
+        }
+        " " (page_tables::tell_me_from()) " "
         input type="text" name="key" maxlength="50" placeholder="@acme.example" aria-label=(page_tables::from());
         " " (page_tables::tell_me_about()) " "
         input type="text" name="text" maxlength="50" aria-label=(page_tables::words_of_subject());

@@ -59,9 +59,15 @@ watches = Watches
 no-watches = Nothing is watched.
 then = And then
 stop = Stop
-# Before a field for a name or an address, and behind it.
-tell-me = Tell me about email from
-# Between the two fields: "email from … about …".
+# Before the choice of what is watched.
+tell-me = Tell me about
+watched =
+    { $kind ->
+        [event_begins] meetings that begin soon
+       *[mail] email
+    }
+# Behind it, before a field for a name or an address, and before one for words: "email from … about …".
+tell-me-from = from
 tell-me-about = about
 words-of-subject = Words of its subject
 # Before a field for what to do instead of telling, in the person's own words.

@@ -46,7 +46,7 @@ domain! {
 /// The folder of new email.
 pub const INBOX: &str = "INBOX";
 /// How long before an event it is told, in minutes.
-const MINUTES: u32 = 15;
+pub const MINUTES: u32 = 15;
 /// When something that was put off until a day is told.
 pub const MORNING: NaiveTime = match NaiveTime::from_hms_opt(8, 0, 0) {
     Some(time) => time,

@@ -8,7 +8,7 @@ use adjutant_skills::builtin::schedules::switch;
 use adjutant_skills::builtin::short_id;
 use adjutant_skills::builtin::tasks::{finish, set_due};
 use adjutant_skills::builtin::undo::{Step, left};
-use adjutant_skills::builtin::watches::{change, described, new_row, stopped};
+use adjutant_skills::builtin::watches::{MINUTES, change, described, new_row, stopped};
 use adjutant_store::executions::Closing;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::tasks::TaskRow;
@@ -213,11 +213,15 @@ impl WebBackend {
         Ok(Some(("watch.delete", receipt, stopped(&watch).filter(|_| state.is_none()))))
     }
 
-    /// Adds a watch on email. The form's own button is the yes; nobody reads wishes in its words, so what it does asks.
+    /// Adds a watch on email, or on events before they begin. The form's own button is the yes; nobody reads wishes in its
+    /// words, so what it does asks.
     async fn add_watch(&self, person: &PersonId, (_, from, texts): Ask<'_>, batch: &mut Batch) -> Acted {
         let store = &self.store;
-        let [about, then, day] = [0_usize, 1, 2].map(|at| texts.get(at).map_or("", |text| text.trim()));
-        let source = source_of(store, self.live.initial(), WatchTrigger::Mail, person).await?;
+        let [on, about, then, day] =
+            [0_usize, 1, 2, 3].map(|at| texts.get(at).map_or("", |text| text.trim()));
+        let is_event = on == WatchTrigger::EventBegins.as_str();
+        let trigger = if is_event { WatchTrigger::EventBegins } else { WatchTrigger::Mail };
+        let source = source_of(store, self.live.initial(), trigger, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
         let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
         let zone = self.conversations.zone_of(&people::person_by_id(store, person).await?);
@@ -228,9 +232,10 @@ impl WebBackend {
         let typed = |text| Some(line(text, FROM)).filter(|text| !text.is_empty());
         row.condition.from.extend(typed(from));
         row.condition.subject.extend(typed(about));
+        row.condition.minutes = MINUTES;
         (row.words, row.bounds.until) = (line(then, WORDS), until);
         row.action = if row.words.is_empty() { WatchAction::Tell } else { WatchAction::Ask };
-        if row.condition.is_everything() {
+        if row.condition.is_everything() && !is_event {
             row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL;
         }
         watches::insert(batch, &row);
