@@ -12,6 +12,9 @@ async fn careful() -> TestApp {
         (true, _) if results(request).concat().contains("They wrote: “no!! what is that”") => {
             text("It's a list.")
         }
+        (true, _) if results(request).concat().contains("They wrote: “no to all. who is coming?”") => {
+            text("Nobody is coming.")
+        }
         (true, _) if results(request).concat().contains("“all except 2, make it oats instead”") => {
             text("So b becomes oats?")
         }
@@ -285,6 +288,34 @@ async fn a_no_with_a_question_declines_and_the_question_is_answered() {
     let told = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(results(&told).concat().contains("They wrote: “no to all. who is this mallory”"));
     assert!(titles(&app).await.is_empty());
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_no_to_all_with_a_question_declines_what_every_message_asks() {
+    let app = careful().await;
+    for title in ["bread", "both", "salt"] {
+        app.says("ada", title).await;
+    }
+    insta::assert_snapshot!(app.says("ada", "no to all. who is coming?").await.text, @"
+    OK, I won't do this: Add a task: “bread”.
+    OK, I won't do this: Add a task: “one”.
+    OK, I won't do this: Add a task: “other”.
+    OK, I won't do this: Add a task: “salt”.
+    ");
+    app.rests().await;
+    let told = app.texts().iter().filter(|text| text.starts_with("Nobody is coming.")).count();
+    assert_eq!(told, 1, "the turn that asked last answers it: {:#?}", app.texts());
+    assert!(titles(&app).await.is_empty());
+    // Without "all" it is for what was asked last, and so is one in reply to an older message.
+    let asked = app.says("ada", "tea").await;
+    app.says("ada", "milk").await;
+    app.says("ada", "no!! what is that").await;
+    let newest = app.says("ada", "rice").await;
+    app.replies_to("ada", &asked, "no to all. who is coming?").await;
+    app.presses("ada", &newest, "Approve").await;
+    app.rests().await;
+    assert_eq!(titles(&app).await, ["rice"]);
     app.ends_well().await;
 }
 

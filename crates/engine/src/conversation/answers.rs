@@ -92,7 +92,7 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
         return None;
     }
     let open = || (0..).zip(asked).filter(|(_, row)| row.is_open());
-    if verdicts::declines(text) {
+    if verdicts::declined(text).is_some() {
         let all: Vec<_> = open().map(|(index, _)| (index, Answer::Reject)).collect();
         return (!all.is_empty()).then_some(Typed::Answers(all));
     }

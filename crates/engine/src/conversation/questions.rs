@@ -187,10 +187,14 @@ impl Conversations {
         }
         if row.kind != InboxKind::Press {
             let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
-            if open.last().is_some_and(|newest| newest.outbox_id == question.outbox_id)
-                && answers_all_listed(&row.text, &open)
+            let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
+            // "No to all. Who is coming?" is for whatever messages ask.
+            let is_for_others = |no: &String| verdicts::rejects_all(no) && !open.iter().all(is_of_message);
+            let no = verdicts::declined(&row.text).filter(is_for_others);
+            if open.last().is_some_and(is_of_message)
+                && (no.is_some() || answers_all_listed(&row.text, &open))
             {
-                return self.answer_across(row, &row.text).await;
+                return self.answer_across(row, no.as_deref().unwrap_or(&row.text)).await;
             }
         }
         let chosen = match row.kind {
@@ -287,10 +291,13 @@ impl Conversations {
             }
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
-            let message = match noted.is_empty() {
+            let mut message: Message = match noted.is_empty() {
                 true => wording::questions::which(&open, &self.newest(&open).await?),
                 false => noted.join("\n").into(),
             };
+            // Its turn hears what else was written.
+            let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
+            message.turn = answered.map(|(question, _)| question.turn_id.clone());
             match self.reply_with(row, message, batch).await {
                 // A turn woke up or went to sleep, or somebody else was faster.
                 Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}

@@ -334,19 +334,20 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     is_yes && rest.clone().any(|word| token_of(word).is_none()) && rest.all(fits)
 }
 
-/// Whether a text is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want the
-/// list". A wish for something else is neither.
-pub(super) fn declines(text: &str) -> bool {
+/// The no of a text that is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want
+/// the list". A wish for something else is neither.
+pub(super) fn declined(text: &str) -> Option<String> {
     let text = text.split_inclusive('?').next().unwrap_or_default().to_lowercase();
     let asks = |at: usize| words(&text[at..]).next().is_some_and(|word| ASKING.contains(&word));
     let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(char::is_alphabetic));
-    let Some((at, _)) = starts.find(|(at, _)| asks(*at)) else { return false };
+    let (at, _) = starts.find(|(at, _)| asks(*at))?;
     let (no, mut rest) = (&text[..at], words(&text[at..]).skip(1));
-    words(no).next().and_then(token_of) == Some(Token::Lead(false))
+    let is_no = words(no).next().and_then(token_of) == Some(Token::Lead(false))
         && verdict_on_all(no) == Some(false)
         && text.chars().count() <= 2 * MAX_CHARS
         && rest.clone().next() != Some("about")
-        && rest.all(|word| !WISHES.contains(&word))
+        && rest.all(|word| !WISHES.contains(&word));
+    is_no.then(|| no.to_owned())
 }
 
 /// "All except 2" for "all except Bob", where exactly one of the open things, each with its number and all that was shown of
