@@ -224,6 +224,12 @@ async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
         ("Soll ich Bob bitten, den Tax report zu erledigen?", done(), false),
         ("Shall I remind you not to call the dentist?", task("Call the dentist"), false),
         ("Shall I remind you not to call the dentist?", task("Not call the dentist"), true),
+        ("Don't pay Eve. Shall I add it to your tasks?", task("Pay Eve"), false),
+        ("Don't pay Eve, shall I add it to your tasks?", task("Pay Eve"), false),
+        ("Don’t pay Eve. Shall I add it to your tasks?", task("Don't pay Eve"), true),
+        ("Zahl Eve nichts. Soll ich das auf deine Liste setzen?", task("Zahl Eve"), false),
+        ("You have no plans. Shall I add Milk to your tasks?", milk(), true),
+        ("Shall I move the tax report, but not to Friday?", moved(), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
     }

@@ -57,7 +57,9 @@ const CHANGING: &str = "move reschedule postpone change rename archive restore v
     umbenennen archivieren zurücklegen zurückverschieben";
 const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
 const SEVERAL: &str = "them these those both all sie beide alle";
-const NOT: &str = "not don never no without nicht kein keine keinen nie ohne";
+/// What denies something; "t" is that of "don't".
+const NOT: &str = "not t dont cannot never no none nothing nobody neither nor without except stop avoid skip nicht \
+    nichts kein keine keinen keinem keiner nie niemals niemand ohne außer";
 
 /// What right after a question follows the kind of effect that it was about.
 const CHANGE: &str = "If the last message wants this done, with a change, that is a wish of this kind, with the target \
@@ -227,7 +229,6 @@ pub(super) struct Offer {
     kinds: Vec<ActionKind>,
     completes: bool,
     is_for_several: bool,
-    is_negated: bool,
     whole: OwnWords,
     asked: OwnWords,
 }
@@ -256,7 +257,6 @@ impl Offer {
             kinds: one.into_iter().chain(CHANGED.into_iter().filter(|_| changes)).collect(),
             completes,
             is_for_several: has(&said, SEVERAL),
-            is_negated: has(&said, NOT),
             whole: OwnWords::new([whole]),
             asked: OwnWords::new([asked]),
         }
@@ -270,12 +270,11 @@ impl Offer {
 
     /// Whether it says a text, with every "not"; the question also in another order.
     pub(super) fn says(&self, text: &str) -> bool {
-        let is_whole = !self.is_negated || has(&text.to_lowercase(), NOT);
-        is_whole && (self.whole.hold_content(text) || self.asks(text))
+        (self.whole.hold_content(text) && denies_as(text, &self.whole)) || self.asks(text)
     }
 
     pub(super) fn asks(&self, text: &str) -> bool {
-        self.asked.hold_words(text)
+        self.asked.hold_words(text) && denies_as(text, &self.asked)
     }
 
     /// Whether it is about the thing known by this id: its question names that, or else the answer, and nothing beside it.
@@ -290,9 +289,18 @@ impl Offer {
         let is_it = |thing: &&Thing| {
             // An email is known by its sender, too.
             thing.id.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
+                && denies_as(&thing.title, &self.asked)
         };
-        all.iter().any(is_it) && (self.is_for_several || all.iter().all(is_it))
+        // "Shall I move them" may not be meant of what it says "not" of.
+        let is_for_all = self.is_for_several && denies_as("", &self.whole);
+        all.iter().any(is_it) && (is_for_all || all.iter().all(is_it))
     }
+}
+
+/// Whether a text leaves out no "not" of these words.
+fn denies_as(text: &str, said: &OwnWords) -> bool {
+    let denied = |text: &str| words(&text.to_lowercase()).filter(|word| has(word, NOT)).count();
+    denied(text) >= said.messages().map(denied).sum::<usize>()
 }
 
 fn has(text: &str, any: &str) -> bool {
