@@ -837,6 +837,19 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     let asked = app.says("ada", "/draft first add a task to sow, then add a task to reap").await;
     app.rests().await;
     assert_eq!(app.presses("ada", &asked, "Discard").await.text, "OK, discarded.");
+    // One that an earlier version asked about, with what it asked in a comment.
+    let asked = app.says("ada", "/draft first add a task to wash, then add a task to iron").await;
+    app.rests().await;
+    let mut batch = adjutant_store::Batch::new();
+    let sql =
+        "UPDATE questions SET subject = '# ' || body || $1 || subject, body = '' WHERE state = 'pending'";
+    batch.run(sql, ["\n".into()]);
+    app.store().write(batch).await.unwrap();
+    let open = app.says("ada", "/status").await.text;
+    assert!(open.contains("** Shall I run the draft “add-task-wash") && !open.contains("steps"), "{open}");
+    app.presses("ada", &asked, "Run it").await;
+    app.rests().await;
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 4);
     app.ends_well().await;
 }
 

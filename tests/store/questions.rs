@@ -22,6 +22,7 @@ on_both!(
     the_newest_question_of_an_execution_is_the_one_that_counts,
     the_question_of_one_execution_is_withdrawn,
     nobodys_choice_is_none,
+    a_draft_is_kept_where_an_earlier_version_finds_it,
     calls_that_wait_for_a_login_are_found,
     a_call_that_waits_for_the_question_of_another_goes_on_with_it,
 );
@@ -40,7 +41,8 @@ fn approval() -> QuestionKind {
 }
 
 fn colours() -> QuestionKind {
-    QuestionKind::Choice { subject: "a colour".into(), options: vec!["red".into(), "green".into()] }
+    let options = vec!["red".into(), "green".into()];
+    QuestionKind::Choice { subject: "a colour".into(), options, draft: None }
 }
 
 async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> QuestionRow {
@@ -332,6 +334,31 @@ async fn nobodys_choice_is_none(world: World) {
             state("q4", "expired", Some("reject")),
         ]
     );
+}
+
+async fn a_draft_is_kept_where_an_earlier_version_finds_it(world: World) {
+    const FILE: &str = "workflow:\n  name: milk\n";
+    world.turn("t1", "a", &[]).await;
+    let first = ask(&world, "p1", "x", 50).await;
+    let choice = |subject: &str, draft: Option<&str>| QuestionKind::Choice {
+        subject: subject.into(),
+        options: vec!["Run it".into(), "Discard".into()],
+        draft: draft.map(str::to_owned),
+    };
+    let asked = [
+        choice("Shall I run “milk”?", Some(FILE)),
+        // As it was before.
+        choice(FILE, None),
+        choice(&format!("# Shall I run “milk”?\n{FILE}"), None),
+    ];
+    for (id, kind) in ["q1", "q2", "q3"].into_iter().zip(asked) {
+        let row = QuestionRow { id: id.into(), kind: kind.clone(), ..first.clone() };
+        world.write(|batch| questions::ask(batch, &row, 1)).await.unwrap();
+        assert_eq!(by_id(&world, id).await.kind, kind);
+    }
+    let subject = "SELECT subject FROM questions WHERE id = 'q1'";
+    let kept: Option<(String,)> = world.store.first(subject, &[]).await.unwrap();
+    assert_eq!(kept, Some((FILE.to_owned(),)));
 }
 
 async fn calls_that_wait_for_a_login_are_found(world: World) {

@@ -38,6 +38,8 @@ pub enum QuestionKind {
     Choice {
         subject: String,
         options: Vec<String>,
+        /// The file of the drafted workflow that it is about.
+        draft: Option<String>,
     },
     /// Shall this plan run?
     Plan {

@@ -301,7 +301,7 @@ mod tests {
 
     fn choice(options: &[&str]) -> QuestionKind {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        QuestionKind::Choice { subject: String::new(), options }
+        QuestionKind::Choice { subject: String::new(), options, draft: None }
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl ActiveCall<'_> {
                 let text = below_unshown(&ctx.store, &turn.id, &mut batch, text).await?;
                 let subject = l10n::accounts::log_in_subject(&account.label);
                 let options = vec![l10n::connect::done(), l10n::connect::skip()];
-                let kind = QuestionKind::Choice { subject, options };
+                let kind = QuestionKind::Choice { subject, options, draft: None };
                 let execution = Some(&self.row.id);
                 ctx.ask(&mut batch, Question { kind, execution, text, choices: |_| Vec::new() });
             }

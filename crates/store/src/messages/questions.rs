@@ -26,7 +26,7 @@ pub struct QuestionRow {
     pub state: QuestionState,
     /// The answer; none while it is open, or if nobody chose or wrote in time.
     pub answer: Option<Answer>,
-    /// An approval as the person is shown it.
+    /// An approval as the person is shown it; what is asked about a draft.
     pub body: String,
     /// The message with the question; empty until it is asked.
     pub outbox_id: OutboxId,
@@ -76,7 +76,12 @@ impl FromRow<'_, AnyRow> for QuestionRow {
             }
             "choose" if detail == PLAN => QuestionKind::Plan { goal: subject },
             "choose" => {
-                QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
+                let options = serde_json::from_str(&detail).unwrap_or_default();
+                let asked: String = row.try_get("body")?;
+                match asked.is_empty() {
+                    true => QuestionKind::Choice { subject, options, draft: None },
+                    false => QuestionKind::Choice { subject: asked, options, draft: Some(subject) },
+                }
             }
             "input" => QuestionKind::Input { name: subject },
             _ => QuestionKind::Continue { text: subject, needs_owner: detail == OWNER },
@@ -105,8 +110,10 @@ fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
         QuestionKind::Continue { text, needs_owner: true } => (text, OWNER.into()),
         QuestionKind::Continue { text, needs_owner: false } => (text, "".into()),
         QuestionKind::Approval { preview, arguments, .. } => (preview, arguments.into()),
-        QuestionKind::Choice { subject, options } => {
-            (subject, serde_json::to_string(options).unwrap_or_default().into())
+        QuestionKind::Choice { subject, options, draft } => {
+            let options = serde_json::to_string(options).unwrap_or_default();
+            // An older instance reads the draft there.
+            (draft.as_deref().unwrap_or(subject), options.into())
         }
         QuestionKind::Plan { goal } => (goal, PLAN.into()),
         QuestionKind::Input { name } => (name, "".into()),
@@ -163,13 +170,17 @@ macro_rules! closed {
 
 pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     let (subject, detail) = columns(&row.kind);
+    let body = match &row.kind {
+        QuestionKind::Choice { subject, draft: Some(_), .. } => subject,
+        _ => &row.body,
+    };
     batch.run(
         "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
          outbox_id, created_at, expires_at, body, rule, delay) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         values! {
             &row.id, &row.conversation_id, &row.turn_id, row.execution_id.clone(), &row.person_id,
-            row.kind.as_str(), subject, &*detail, &row.outbox_id, now, row.expires_at, &row.body,
+            row.kind.as_str(), subject, &*detail, &row.outbox_id, now, row.expires_at, body,
             rule(&row.kind), row.delay()
         },
     );

@@ -318,7 +318,7 @@ pub fn subject(question: &QuestionRow) -> String {
     if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
 }
 
-/// What a choice is about. Of a drafted workflow it is a comment above the file's text.
+/// What a choice is about, without the mark of a heading; an earlier version wrote one above a draft.
 pub fn choice_subject(subject: &str) -> &str {
     subject.trim_start_matches("# ")
 }

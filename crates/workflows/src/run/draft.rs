@@ -131,9 +131,8 @@ impl Runner {
             sentences = format!("{sentences}\n\n{how}");
         }
         let text = wording::choose(&sentences, &options);
-        // What it is about stands above the file's text, as a comment there.
-        let subject = format!("# {}\n{}", runs::draft_subject(&workflow.name), workflow.text);
-        let question = question(row, QuestionKind::Choice { subject, options }, text);
+        let (subject, draft) = (runs::draft_subject(&workflow.name), Some(workflow.text.clone()));
+        let question = question(row, QuestionKind::Choice { subject, options, draft }, text);
         let mut batch = ctx.batch();
         executions::wait(&mut batch, &row.id);
         ask(ctx, batch, question, Some(file)).await?;
@@ -148,7 +147,7 @@ impl Runner {
         question: &QuestionRow,
         words: &str,
     ) -> Result<Workflow, NotStarted> {
-        let QuestionKind::Choice { subject, options } = &question.kind else {
+        let QuestionKind::Choice { subject, options, draft } = &question.kind else {
             return Err(Suspend::ForPerson.into());
         };
         let answer = match (question.state, &question.answer) {
@@ -156,8 +155,8 @@ impl Runner {
             (_, Some(answer)) => answer.as_str(),
             _ => return Err(l10n::runs::draft_expired().into()),
         };
-        let above = subject.strip_prefix("# ").and_then(|rest| rest.split_once('\n'));
-        let text = above.map_or(subject.as_str(), |(_, text)| text);
+        // An earlier version kept it as the subject.
+        let text = draft.as_deref().unwrap_or(subject);
         let workflow = parse("draft.yaml", text).map_err(|_| l10n::runs::draft_gone())?;
         // The options are those of `ask_whether`, in the language of that time.
         let chosen = options.iter().position(|option| option == answer);

@@ -139,8 +139,8 @@ impl Run<'_> {
         let mut batch = self.ctx.batch();
         executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
         let asked = wording::choose(&text, choices);
-        let question =
-            question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
+        let kind = QuestionKind::Choice { subject: text, options: choices.to_vec(), draft: None };
+        let question = question(&row, kind, asked);
         ask(self.ctx, batch, question, None).await?;
         self.state.put_row(key, row);
         Err(Suspend::ForPerson.into())
