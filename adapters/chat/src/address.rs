@@ -16,20 +16,20 @@ pub struct Address {
 pub struct EventId(pub String);
 
 impl EventId {
-    /// What alone its sender sees, and sees the answers to: a slash command in Slack, which is no message.
+    /// An event that only its sender sees, such as a slash command in Slack. Its answers must be private, too.
     #[must_use]
     pub fn private(sender: &str, id: &str) -> Self {
         Self(format!("{PRIVATE}{sender}:{id}"))
     }
 
-    /// Who alone sees the answers to an event with this id.
+    /// The one person who may see the answers to an event with this id; none if all may.
     #[must_use]
     pub fn private_to(id: &str) -> Option<&str> {
         id.strip_prefix(PRIVATE)?.split_once(':').map(|(sender, _)| sender)
     }
 }
 
-/// Ids of messages and presses don't begin so; those in journals do.
+/// No platform's id begins like this. The journal has such ids, so it must stay the same.
 const PRIVATE: &str = "command:";
 
 /// The platform's id of a person.

@@ -40,7 +40,6 @@ pub(crate) enum ApiError {
     Refused {
         /// The HTTP status, 4xx.
         code: u16,
-        /// Telegram's message.
         text: String,
     },
 }

@@ -65,11 +65,11 @@ impl MessageIds {
     }
 
     /// The next unknown ids after this one, at most this many.
-    pub(crate) fn unknown_after(&self, chat: i64, message: i32, most: usize) -> Vec<i32> {
+    pub(crate) fn unknown_after(&self, chat: i64, message: i32, max: usize) -> Vec<i32> {
         let id_space = id_space(chat);
         let known =
             |id: &i32| self.known.iter().any(|known| known.id_space == id_space && known.message == *id);
-        (message..i32::MAX).skip(1).filter(|id| !known(id)).take(most).collect()
+        (message..i32::MAX).skip(1).filter(|id| !known(id)).take(max).collect()
     }
 }
 

@@ -75,8 +75,8 @@ impl Telegram {
                             }
                             pauses.failures = 0;
                         }
-                        Err(stopped_at) => {
-                            offset = stopped_at.or(offset);
+                        Err(StoppedAt(id)) => {
+                            offset = id.or(offset);
                             pauses
                                 .wait("updates could not be journalled".to_owned(), Duration::ZERO, intake)
                                 .await;
@@ -95,14 +95,13 @@ impl Telegram {
         }
     }
 
-    /// Journals the updates of a poll, chats concurrently, each in order. Returns the next offset if there is one. The error
-    /// is that of the first update that could not be journalled: it and those behind it come again.
+    /// Journals the updates of a poll, chats concurrently, each in order. Returns the next offset if there is one.
     async fn journal_all(
         &self,
         updates: Vec<Value>,
         me: &BotUser,
         intake: &dyn ChannelIntake,
-    ) -> Result<Option<i32>, Option<i32>> {
+    ) -> Result<Option<i32>, StoppedAt> {
         let mut chats: BTreeMap<Option<i64>, Vec<(i32, Value)>> = BTreeMap::new();
         let mut next = None;
         let is_empty = updates.is_empty();
@@ -129,9 +128,9 @@ impl Telegram {
         });
         let stopped_at = join_all(journalling).await.into_iter().flatten().min();
         match stopped_at {
-            Some(_) => Err(stopped_at),
+            Some(_) => Err(StoppedAt(stopped_at)),
             // Only updates without ids: they would come again at once.
-            None if next.is_none() && !is_empty => Err(None),
+            None if next.is_none() && !is_empty => Err(StoppedAt(None)),
             None => Ok(next),
         }
     }
@@ -194,6 +193,9 @@ impl Telegram {
         )
     }
 }
+
+/// The first update that could not be journalled, if it has an id: it and those behind it come again.
+struct StoppedAt(Option<i32>);
 
 struct Pauses {
     backoff: Backoff,

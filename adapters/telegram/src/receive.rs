@@ -25,7 +25,6 @@ pub(crate) enum Update {
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
-    /// A reaction to a message.
     Reaction(IncomingReaction),
     /// A pressed button, with the query to answer.
     ButtonPress { press: ButtonPress, query: CallbackQueryId },
@@ -100,7 +99,7 @@ fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
     (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text, mentions }))
 }
 
-/// What is new of a person's reactions, or that their 👎 is gone.
+/// The reaction that a person has added, or the 👎 that they have taken away.
 /// Source: <https://core.telegram.org/bots/api#messagereactionupdated>
 fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
     let user = reacted.get("user").filter(|user| user["is_bot"] != true)?["id"].as_u64()?;
