@@ -48,7 +48,7 @@ use adjutant_engine::conversation::{Conversations, Running};
 use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::events::{EndedTurns, dispatch};
 use adjutant_engine::gateway::health::Health;
-use adjutant_engine::gateway::intake::{Intake, known_places};
+use adjutant_engine::gateway::intake::{Intake, cached_conversations};
 use adjutant_engine::gateway::lanes::Lanes;
 use adjutant_engine::gateway::lanes::pace::Pace;
 use adjutant_engine::gateway::maintenance::Maintenance;
@@ -232,7 +232,7 @@ impl Service {
             conversations: conversations.clone(),
             access: access.clone(),
             lanes: lanes.clone(),
-            known: known_places(),
+            cached: cached_conversations(),
         });
         let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),

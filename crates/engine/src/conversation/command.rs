@@ -1,13 +1,13 @@
-//! What people ask for with a slash, or with words that mean a command.
+//! Commands: with a slash, or in words that mean one.
 //!
-//! The journal keeps a command as the person wrote it: its text always means the same command, so that a row can be
-//! read again after a crash.
+//! The journal has a command as a text: the person's own, or the slash command that their words stand for. Such a text
+//! always means the same command, so that its row can be read again after a crash.
 
 use super::ownership;
 
 pub use adjutant_workflows::command::{is_background, is_run};
 
-/// What stops a running turn, and what pauses it, said alone.
+/// The words that stop a running turn, and those that pause it, if nothing else is written.
 #[rustfmt::skip]
 const STOPS: &[&str] = &[
     "stop", "stop it", "stop that", "stop please", "please stop", "stop now", "cancel", "cancel that", "abort",
@@ -19,8 +19,8 @@ const WAITS: &[&str] = &[
     "warte", "warte mal", "moment", "moment mal", "待って", "ちょっと待って",
 ];
 
-/// The command that a text stands for while a turn of its writer runs.
-pub fn said_meanwhile(text: &str) -> Option<&'static str> {
+/// `/stop` or `/pause`, if a text stands for that while a turn of its writer runs.
+pub fn stop_or_pause(text: &str) -> Option<&'static str> {
     let text = text.trim().trim_end_matches(['.', '!', '…', '。', '！']).to_lowercase();
     match text.as_str() {
         text if STOPS.contains(&text) => Some("/stop"),
@@ -124,7 +124,7 @@ mod tests {
             ("wait?", None),
             ("", None),
         ] {
-            assert_eq!(said_meanwhile(text), command, "{text}");
+            assert_eq!(stop_or_pause(text), command, "{text}");
         }
     }
 

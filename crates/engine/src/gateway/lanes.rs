@@ -73,15 +73,15 @@ enum Next {
     Rest,
 }
 
-/// What became of a message that arrived.
+/// The outcome of [`Lanes::begin_on_arrival`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnArrival {
     /// It is journalled, and its lane has seen to it.
     Journalled,
     /// It was journalled before.
     Known,
-    /// The lane is at work here: journalling it is the caller's.
-    LaneAtWork,
+    /// Nothing is written, so the caller journals it: its lane is at work, or no turn may begin here now.
+    NotJournalled,
 }
 
 impl Lane {
@@ -106,7 +106,7 @@ impl Lanes {
             || !self.may_work(row.channel(), &lane)
             || !self.workers.wake(lane.worker())
         {
-            return Ok(OnArrival::LaneAtWork);
+            return Ok(OnArrival::NotJournalled);
         }
         let lanes = self.clone();
         // A task of its own: whoever waits here may be dropped, but not a turn whose start is being written.
@@ -134,7 +134,7 @@ impl Lanes {
         }
         let begun = self.conversations.journal_and_begin(Admitted::arriving(row.clone())).await;
         if begun.is_err() {
-            self.pace.take_back(&row.person_id).await;
+            self.pace.uncount(&row.person_id).await;
         }
         begun.map(Some)
     }
@@ -154,7 +154,7 @@ impl Lanes {
         let is_full = i64::try_from(begun.len()).is_ok_and(|begun| begun >= max);
         let oldest = begun.last().filter(|_| is_full).map(|oldest| oldest + WINDOW_MS);
         if oldest.is_some() {
-            self.pace.take_back(person).await;
+            self.pace.uncount(person).await;
         }
         Ok(oldest)
     }
@@ -245,7 +245,7 @@ impl Lanes {
         drop(starting);
         // Each try counts, and while another process has the lane there are ten a second.
         if let (Err(_), Some(person)) = (&begun, &counted) {
-            self.pace.take_back(person).await;
+            self.pace.uncount(person).await;
         }
         match begun? {
             Some(leased) => {

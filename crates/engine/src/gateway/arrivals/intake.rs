@@ -29,13 +29,13 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionKind, Questi
 
 use super::attached;
 use crate::conversation::access::Access;
-use crate::conversation::command::{Command, is_background, is_command, said_meanwhile};
+use crate::conversation::command::{Command, is_background, is_command, stop_or_pause};
 use crate::conversation::questions::AnswerMatch;
 use crate::conversation::{Conversations, connect, lines, memory_commands, questions, rooms, rules, watches};
 use crate::gateway::lanes::{Lanes, OnArrival};
 use crate::gateway::watcher::watch_room;
 
-/// What reads the ids of buttons that stand for commands.
+/// The readers of buttons that stand for a command: each makes it from the button's id.
 const BUTTONS: [fn(&str) -> Option<String>; 5] = [
     memory_commands::command_of,
     rules::command_of,
@@ -49,14 +49,14 @@ pub struct Intake {
     pub conversations: Arc<Conversations>,
     pub access: Arc<Access>,
     pub lanes: Arc<Lanes>,
-    /// Recently seen conversations. Cached, because what is read from them never changes.
-    pub known: KnownPlaces,
+    /// Recently seen conversations: what is read of them here never changes.
+    pub cached: CachedConversations,
 }
 
-/// Conversations by channel, chat and sender.
-pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
+/// Conversations by channel, chat and sender, the last with whether the chat is direct: `7 true`.
+pub type CachedConversations = moka::future::Cache<(String, String, String), Conversation>;
 
-pub fn known_places() -> KnownPlaces {
+pub fn cached_conversations() -> CachedConversations {
     moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
 }
 
@@ -76,7 +76,7 @@ pub enum Arrival {
     TooLate(String),
 }
 
-/// Where something arrived, and whose it is.
+/// The conversation and the person of what arrived, and its name in the journal.
 struct Arrived {
     /// The channel and the platform's id.
     event: String,
@@ -84,7 +84,7 @@ struct Arrived {
     person: Person,
 }
 
-/// What something is, decided before it is journalled.
+/// How a message or a press is journalled.
 struct Decision {
     kind: InboxKind,
     /// The text, or the button's id.
@@ -94,7 +94,7 @@ struct Decision {
     is_addressed: bool,
 }
 
-/// What comes with a message besides its text.
+/// The voice note, the files and the mentions of a message.
 #[derive(Default)]
 struct Attached {
     voice: Option<UnheardNote>,
@@ -102,7 +102,7 @@ struct Attached {
     mentions: String,
 }
 
-/// What decides what a message is.
+/// The input of [`decide`].
 struct Facts {
     text: String,
     /// Who wrote it, if its sender only forwards it.
@@ -111,7 +111,7 @@ struct Facts {
     is_spoken: bool,
     answers: Option<AnswerMatch>,
     claims_ownership: bool,
-    /// What a yes to a voice note that was asked about stands for.
+    /// The text of the doubtful voice note that this yes confirms.
     confirmed: Option<String>,
     /// The command that its words stand for.
     command: Option<String>,
@@ -147,18 +147,18 @@ impl Intake {
     /// was journalled before. After an error the platform must deliver it again.
     pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>> {
         match inbound {
-            Inbound::Message(message) => self.message(message).await,
+            Inbound::Message(message) => self.journal_message(message).await,
             Inbound::ButtonPress(pressed) => {
                 let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
                 match self.access.may_speak(&self.conversations.store, channel, user).await? {
-                    true => self.press(pressed).await,
+                    true => self.journal_press(pressed).await,
                     false => Ok(None),
                 }
             }
         }
     }
 
-    async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>> {
+    async fn journal_message(&self, message: IncomingMessage) -> Result<Option<Journalled>> {
         // Who watches a room wants to know also what isn't for us.
         watch_room(&self.conversations, &message).await?;
         if !self.room_admits(&message).await? {
@@ -237,7 +237,7 @@ impl Intake {
             true => conversations.confirmed(&text, here, person).await?,
             false => None,
         };
-        let meanwhile = said_meanwhile(&text).filter(|_| is_new);
+        let meanwhile = stop_or_pause(&text).filter(|_| is_new);
         let command = match meanwhile.is_some() && conversations.talks_with(&here.id, person).await? {
             true => meanwhile.map(str::to_owned),
             false => connect::wish(&text).filter(|_| is_new && conversations.has_logins()),
@@ -289,7 +289,7 @@ impl Intake {
     /// not fill the journal. Where the platform tells one person alone, that is how they learn that they are too late.
     pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival> {
         let journalled = match inbound {
-            Inbound::Message(message) => self.message(message).await?,
+            Inbound::Message(message) => self.journal_message(message).await?,
             Inbound::ButtonPress(pressed) => {
                 let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
                 if !self.access.may_speak(&self.conversations.store, channel, user).await?
@@ -300,7 +300,7 @@ impl Intake {
                 if shows_notices && let Some(notice) = self.too_late(&pressed).await? {
                     return Ok(Arrival::TooLate(notice));
                 }
-                self.press(pressed).await?
+                self.journal_press(pressed).await?
             }
         };
         Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
@@ -331,8 +331,8 @@ impl Intake {
         }
     }
 
-    /// What to tell somebody who presses a button of a closed question; nothing if this very press closed it and
-    /// comes again, or if it is for all questions of a message and one is open.
+    /// The notice for a press on a closed question; none if this very press closed it and comes again, or if it is for
+    /// all questions of a message and one is open.
     async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>> {
         let store = &self.conversations.store;
         let Some((id, which)) = questions::button(&pressed.button) else { return Ok(None) };
@@ -413,7 +413,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>> {
+    async fn journal_press(&self, pressed: ButtonPress) -> Result<Option<Journalled>> {
         let mut arrived = self
             .arrived(
                 &pressed.address,
@@ -450,12 +450,12 @@ impl Intake {
         // Never cached: the account may have been linked to another person since.
         let person = people::person(store, &address.channel, user, name).await?;
         let key = (address.channel.clone(), address.place.clone(), format!("{user} {direct}"));
-        if let Some(conversation) = self.known.get(&key).await {
+        if let Some(conversation) = self.cached.get(&key).await {
             return Ok(Arrived { event, conversation, person });
         }
         let conversation =
             people::conversation(store, &address.channel, &address.place, &person.id, direct).await?;
-        self.known.insert(key, conversation.clone()).await;
+        self.cached.insert(key, conversation.clone()).await;
         Ok(Arrived { event, conversation, person })
     }
 
@@ -487,7 +487,7 @@ impl Intake {
             match self.lanes.begin_on_arrival(row.as_stored(0, now)).await? {
                 OnArrival::Journalled => return Ok(Some(Journalled(None))),
                 OnArrival::Known => return Ok(None),
-                OnArrival::LaneAtWork => {}
+                OnArrival::NotJournalled => {}
             }
         }
         Ok(self.conversations.journal(&row).await?.map(|row| Journalled(Some(Box::new(row)))))

@@ -53,8 +53,8 @@ impl Pace {
         Ok(())
     }
 
-    /// A turn that was counted hasn't begun after all.
-    pub async fn take_back(&self, person: &PersonId) {
+    /// For a turn that was counted and hasn't begun after all.
+    pub async fn uncount(&self, person: &PersonId) {
         if let Some(begun) = self.begun.get(person).await {
             begun.lock().pop_back();
         }
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(pace.begin(&"bob".into(), 59_999, 2).await, Ok(()), "each person has their own limit");
         assert_eq!(pace.begin(&"ada".into(), 60_000, 2).await, Ok(()));
         assert_eq!(pace.begin(&"ada".into(), 60_001, 2).await, Err(90_000), "a refused start isn't counted");
-        pace.take_back(&"ada".into()).await;
+        pace.uncount(&"ada".into()).await;
         assert_eq!(pace.begin(&"ada".into(), 60_002, 2).await, Ok(()));
         for _ in 0..100 {
             assert_eq!(pace.begin(&"bob".into(), 0, 0).await, Ok(()));
