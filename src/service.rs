@@ -379,7 +379,7 @@ fn conversations(
         zone: config.assistant.timezone,
         speaks: config.voice.speak.is_some(),
         events,
-        lock_place: Arc::new(move |conversation, row| deliverer.lock_place(conversation, row)),
+        lock_chat: Arc::new(move |conversation, row| deliverer.lock_chat(conversation, row)),
         running: Running::default(),
         room_rules: cached_rules(),
         found: Notify::new(),

@@ -45,7 +45,7 @@ pub(super) fn deliverer(
         filters,
         renderer,
         left: moka::future::Cache::new(10_000),
-        known: moka::future::Cache::new(10_000),
+        seeded: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         in_flight: InFlight::default(),
         workers: SharedWorkerSet::default(),

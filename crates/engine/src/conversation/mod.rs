@@ -38,7 +38,7 @@ use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::people::Person;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Result, Store, leases::Instance};
-use adjutant_turn::journal::{GivenUp, LockPlace, TurnEvents};
+use adjutant_turn::journal::{GivenUp, LockChat, TurnEvents};
 use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use chrono_tz::Tz;
 use parking_lot::Mutex;
@@ -62,7 +62,7 @@ pub struct Conversations {
     /// Tells the rest of the process what turns do.
     pub events: TurnEvents,
     /// Locks the chat of an answer while its turn ends.
-    pub lock_place: LockPlace,
+    pub lock_chat: LockChat,
     /// The turns running in this process.
     pub running: Running,
     /// The rules of rooms where something was written lately.

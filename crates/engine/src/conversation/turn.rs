@@ -21,7 +21,7 @@ use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, Result, StoreError, outbox, questions, runs, spending, watches};
 use adjutant_turn::journal::{
-    AgentSlots, Arrivals, Budget, ClaimedMessage, PlaceLock, TurnContext, TurnControl, TurnEvent, TurnFacts,
+    AgentSlots, Arrivals, Budget, ChatLock, ClaimedMessage, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,
 };
 use adjutant_turn::wording::{self, StatusSummary};
@@ -365,7 +365,7 @@ impl Conversations {
         let answer = outbox::Message { file: answer.file, aloud, ..ctx.message(answer.text, answer.choices) };
         self.close_work(&mut batch, &leased.turn, status, &answer.whole());
         let row = outbox::row(&self.store, &ctx.turn.conversation, &leased.turn, &answer);
-        let lock = (self.lock_place)(&ctx.turn.conversation.id, &row);
+        let lock = (self.lock_chat)(&ctx.turn.conversation.id, &row);
         let written = self.write_answer(batch, ctx, (row, &answer), lock).await;
         // It may be committed all the same, and messages that had to wait for the lock hear of its end from nobody else.
         let claimed = written.inspect_err(|_| ctx.wake_delivery())?;
@@ -406,7 +406,7 @@ impl Conversations {
         mut batch: Batch,
         ctx: &TurnContext,
         (row, message): (OutboxRow, &outbox::Message),
-        lock: Option<PlaceLock>,
+        lock: Option<ChatLock>,
     ) -> Result<Option<ClaimedMessage>> {
         let (conversation, owner) = (&ctx.turn.conversation.id, self.instance.owner());
         let Some(lock) = lock else {

@@ -5,13 +5,13 @@
 
 mod background;
 pub mod budget;
+mod chat_lock;
 mod context;
 pub mod dialogue;
 mod events;
 pub mod fail_point;
 mod first_messages;
 pub mod ledger;
-mod place_lock;
 mod progress;
 pub mod rate_limits;
 mod slots;
@@ -19,6 +19,7 @@ mod sub_progress;
 mod wishes;
 
 pub use budget::{Budget, Limit, Limits};
+pub use chat_lock::{ChatLock, ClaimedMessage, InFlight, LockChat};
 pub use context::{
     Arrivals, GivenUp, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust,
     below_unshown, show_said, unshown, without_token,
@@ -28,7 +29,6 @@ pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
 pub use fail_point::fail_point;
 pub use first_messages::FirstMessages;
 pub use ledger::{BudgetLedger, LimitReached, Reservation};
-pub use place_lock::{ClaimedMessage, InFlight, LockPlace, PlaceLock};
 pub use progress::{Progress, Suspend};
 pub use rate_limits::RateLimits;
 pub use slots::{AgentSlots, Slot};

@@ -53,7 +53,7 @@ impl ChannelReceiver {
             self.maintenance.health.change(&self.channel, |health| {
                 (health.is_receiver, health.is_standby) = (true, false);
             });
-            self.maintenance.deliverer.forget_places();
+            self.maintenance.deliverer.forget_seeded();
             if let Err(error) = self.maintenance.wake_left_over().await {
                 tracing::error!(channel = self.channel, %error, "couldn't continue what other instances left; retrying");
             }

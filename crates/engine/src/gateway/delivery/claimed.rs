@@ -14,7 +14,7 @@ use std::sync::Arc;
 use adjutant_chat::ChatPort;
 use adjutant_store::outbox::OutboxRow;
 use adjutant_store::{Result, Stale, StoreError};
-use adjutant_turn::journal::{ClaimedMessage, PlaceLock, fail_point};
+use adjutant_turn::journal::{ChatLock, ClaimedMessage, fail_point};
 use adjutant_types::ConversationId;
 use futures::FutureExt;
 use tracing::{Instrument, Span};
@@ -25,7 +25,7 @@ use crate::gateway::{Worker, turn_span};
 
 impl Deliverer {
     /// Locks the chat of a new message that could be sent at once. It never waits, because a turn ends meanwhile.
-    pub fn lock_place(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<PlaceLock> {
+    pub fn lock_chat(&self, conversation: &ConversationId, row: &OutboxRow) -> Option<ChatLock> {
         let port = self.ports.get(&row.channel)?;
         let outbound = row.outbound();
         let is_ours = self.filters.get(&row.channel).is_none_or(|filter| filter(&outbound));
@@ -45,7 +45,7 @@ impl Deliverer {
             false => None,
         };
         let in_flight = self.in_flight.begin(conversation);
-        Some(PlaceLock { instance: self.instance.clone(), checkpoint, in_flight, alone })
+        Some(ChatLock { instance: self.instance.clone(), checkpoint, in_flight, alone })
     }
 
     pub fn send_claimed(self: &Arc<Self>, message: ClaimedMessage) {
@@ -68,7 +68,7 @@ impl Deliverer {
 
     /// Returns whether the conversation's own delivery has to go on.
     async fn send_at_once(&self, ClaimedMessage { conversation, row, lock }: ClaimedMessage) -> bool {
-        let PlaceLock { in_flight, alone, .. } = lock;
+        let ChatLock { in_flight, alone, .. } = lock;
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, &conversation));
         let done = match self.ports.get(&row.channel) {
             Some(port) => self.send_first_part(&conversation, &row, port).instrument(span).await,

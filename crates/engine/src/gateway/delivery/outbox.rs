@@ -66,10 +66,10 @@ pub struct Deliverer {
     /// When what dead instances were sending was first seen: the row, its part and attempt.
     pub left: moka::future::Cache<(OutboxId, i64, i64), Instant>,
     /// The channels and conversations whose adapters were seeded.
-    pub known: moka::future::Cache<String, ()>,
+    pub seeded: moka::future::Cache<String, ()>,
     /// Locked by each delivery until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
-    /// Where an answer that its turn's end has claimed is in flight.
+    /// The conversations with an answer in flight that the end of its turn has claimed.
     pub in_flight: InFlight,
 }
 
@@ -166,7 +166,7 @@ impl Deliverer {
             return Ok(Step::Later(Duration::from_millis(pause)));
         }
         if self.cluster.is_on() && row.state == OutboxState::Unknown && !is_ours {
-            // Whoever was dead may have come back and tried again, which is another sending.
+            // The instance taken for dead may have tried again: that is a new attempt, with a wait of its own.
             let sending = (row.id.clone(), row.part, row.attempts);
             let seen = self.left.get_with(sending, async { Instant::now() }).await;
             if let Some(rest) = MAY_BE_IN_FLIGHT.checked_sub(seen.elapsed()) {

@@ -20,34 +20,34 @@ impl Deliverer {
         row: &OutboxRow,
     ) -> Result<()> {
         let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
-        let mut seeded = Vec::new();
+        let mut keys = Vec::new();
         let channel = leases::channel(&row.channel);
-        if !self.known.contains_key(&channel) {
+        if !self.seeded.contains_key(&channel) {
             names.extend(outbox::recent_ids(&self.store, &row.channel).await?);
-            seeded.push(channel);
+            keys.push(channel);
         }
-        if !self.known.contains_key(conversation.as_str()) {
+        if !self.seeded.contains_key(conversation.as_str()) {
             names.extend(outbox::last_receipt(&self.store, conversation).await?);
-            seeded.push(conversation.to_string());
+            keys.push(conversation.to_string());
         }
         if !names.is_empty() {
             port.seed(&row.address(), &names).await;
         }
         // Only after seeding, so that others don't skip it too early.
-        for key in seeded {
-            self.known.insert(key, ()).await;
+        for key in keys {
+            self.seeded.insert(key, ()).await;
         }
         Ok(())
     }
 
     /// Forgets which adapters were seeded; call it when another instance may have sent messages in the meantime.
-    pub fn forget_places(&self) {
-        self.known.invalidate_all();
+    pub fn forget_seeded(&self) {
+        self.seeded.invalidate_all();
     }
 
     /// Whether the adapter knows the messages that it can't have seen itself.
     pub(in crate::gateway) fn is_seeded(&self, conversation: &ConversationId, row: &OutboxRow) -> bool {
-        self.known.contains_key(&leases::channel(&row.channel))
-            && self.known.contains_key(conversation.as_str())
+        self.seeded.contains_key(&leases::channel(&row.channel))
+            && self.seeded.contains_key(conversation.as_str())
     }
 }

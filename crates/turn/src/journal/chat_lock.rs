@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 /// Locks the chat of a new message. None if it can't be sent at once; then it is claimed later, on its own.
-pub type LockPlace = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<PlaceLock> + Send + Sync>;
+pub type LockChat = Arc<dyn Fn(&ConversationId, &OutboxRow) -> Option<ChatLock> + Send + Sync>;
 
 /// A lock on a chat: nobody else sends there until this is dropped.
 #[derive(Debug)]
-pub struct PlaceLock {
+pub struct ChatLock {
     pub instance: InstanceId,
     /// The adapter's checkpoint of the chat.
     pub checkpoint: Option<String>,
@@ -30,7 +30,7 @@ pub struct PlaceLock {
 pub struct ClaimedMessage {
     pub conversation: ConversationId,
     pub row: OutboxRow,
-    pub lock: PlaceLock,
+    pub lock: ChatLock,
 }
 
 /// The conversations where a claimed message is in flight. Their other messages wait for it: to the store, it looks like
