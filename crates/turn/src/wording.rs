@@ -142,9 +142,9 @@ pub fn written_meanwhile(text: &str) -> String {
 }
 
 /// Tells the model what the person has read of the answer that they interrupted.
-pub fn said_so_far(said: PromptText) -> PromptText {
+pub fn unfinished_answer(shown: PromptText) -> PromptText {
     PromptText::from("\n\n[The person wrote again while you were answering. Of that answer they still see:]\n")
-        .with(said)
+        .with(shown)
         .with(
             "\n[To keep it, begin with “(continued)”, also beside calls, and go on exactly where it ends, repeating \
              nothing. Otherwise your next answer takes its place.]",

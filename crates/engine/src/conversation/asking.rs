@@ -7,7 +7,7 @@ use adjutant_store::outbox::{self, Message};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, Result, inbox};
-use adjutant_turn::journal::{TurnContext, below_unshown, show_said};
+use adjutant_turn::journal::{TurnContext, below_unshown, show_unshown};
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
 use adjutant_types::clock;
@@ -31,7 +31,7 @@ impl Conversations {
         if !asks
             && is_waited_for
             && !self.is_unattended(&leased.turn).await?
-            && let Some(text) = show_said(&self.store, &leased.turn.id, &mut asking).await?
+            && let Some(text) = show_unshown(&self.store, &leased.turn.id, &mut asking).await?
         {
             ctx.say(&mut asking, text, Vec::new());
         }

@@ -331,10 +331,10 @@ impl Run<'_> {
     /// One model call, and the dispatches in its response.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>> {
         let mut request = self.dialogue.request();
-        let said = self.ctx.control.arrivals.said();
+        let unfinished = self.ctx.control.arrivals.unfinished_answer();
         // While agents are open, a text isn't the answer yet.
-        request.live = (!self.task_graph.is_open()).then(|| self.live(&said));
-        self.tell_said(&mut request, &said);
+        request.live = (!self.task_graph.is_open()).then(|| self.live(&unfinished));
+        self.tell_unfinished(&mut request, &unfinished);
         self.show_with(Some("thinking"), request.live.clone());
         let folder = &self.orchestrator.agents.executor.services.files;
         pictures::load(&mut request, &self.ctx.store, folder).await;
@@ -377,7 +377,7 @@ impl Run<'_> {
                 )));
             }
         };
-        if let Some(whole) = continued(&said, &response.text) {
+        if let Some(whole) = continued(&unfinished, &response.text) {
             response.text = whole;
             self.ctx.control.arrivals.went_on();
         }
@@ -500,8 +500,8 @@ impl Run<'_> {
         if self.ctx.turn.is_scheduled || !self.ctx.turn.is_addressed {
             return;
         }
-        let kept = || {
-            let live = self.live(&self.ctx.control.arrivals.said());
+        let unfinished = || {
+            let live = self.live(&self.ctx.control.arrivals.unfinished_answer());
             Some(live).filter(|live| !live.text().is_empty())
         };
         self.ctx.io.events.send(TurnEvent::Progress(Progress {
@@ -512,12 +512,12 @@ impl Run<'_> {
             turn: self.ctx.turn.id.to_string(),
             step: step.map(str::to_owned),
             agents: self.task_graph.lines(self.ctx.store.now(), &self.ctx.io.sub_progress),
-            live: live.or_else(|| step.and_then(|_| kept())),
+            live: live.or_else(|| step.and_then(|_| unfinished())),
         }));
     }
 
     /// An answer that is about to be written, with what stays on the screen.
-    fn live(&self, said: &str) -> LiveText {
-        LiveText::after(self.told_beside(), said.to_owned())
+    fn live(&self, unfinished: &str) -> LiveText {
+        LiveText::after(self.told_beside(), unfinished.to_owned())
     }
 }

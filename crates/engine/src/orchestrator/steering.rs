@@ -26,7 +26,7 @@ use super::Run;
 use crate::conversation::command;
 
 /// How much the model is told of an answer that was given up, in bytes: the end.
-const SAID: usize = 8_000;
+const MAX_UNFINISHED: usize = 8_000;
 
 impl Run<'_> {
     /// Waits until the person writes something for which a model's call is given up.
@@ -46,8 +46,8 @@ impl Run<'_> {
         live: Option<&LiveText>,
     ) -> Result<()> {
         let above = self.told_beside();
-        let said = live.map(LiveText::text).unwrap_or_default();
-        self.ctx.control.arrivals.gave_up(said.strip_prefix(&above).unwrap_or_default().trim_start());
+        let shown = live.map(LiveText::text).unwrap_or_default();
+        self.ctx.control.arrivals.gave_up(shown.strip_prefix(&above).unwrap_or_default().trim_start());
         let budget = &self.ctx.limits.budget;
         budget.uncount_orchestrator_call();
         budget.spend(estimate, false);
@@ -57,11 +57,11 @@ impl Run<'_> {
     }
 
     /// Tells the model what the person still sees of an answer that was given up.
-    pub(super) fn tell_said(&self, request: &mut Request, said: &str) {
-        let Some(last) = request.messages.last_mut().filter(|_| !said.is_empty()) else { return };
-        let end = &said[said.ceil_char_boundary(said.len().saturating_sub(SAID))..];
+    pub(super) fn tell_unfinished(&self, request: &mut Request, answer: &str) {
+        let Some(last) = request.messages.last_mut().filter(|_| !answer.is_empty()) else { return };
+        let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(MAX_UNFINISHED))..];
         let end = PromptText::by_origin(&self.ctx.turn.conversation.id, &self.taint(), end);
-        last.text.push(wording::said_so_far(end));
+        last.text.push(wording::unfinished_answer(end));
     }
 
     /// Takes over what the person has written meanwhile. Returns whether the turn has to begin anew with it.
@@ -86,8 +86,8 @@ impl Run<'_> {
         let mut batch = self.ctx.batch();
         rows.iter().for_each(|row| inbox::take_as_read(&mut batch, row, &self.ctx.turn.id));
         turns::extend(&mut batch, &self.ctx.turn.id, &text, &answers);
-        let heard = PromptText::own(wording::written_meanwhile(&text));
-        let result = self.dialogue.with_words(&heard).filter(|_| !is_blank);
+        let note = PromptText::own(wording::written_meanwhile(&text));
+        let result = self.dialogue.with_words(&note).filter(|_| !is_blank);
         result.iter().for_each(|result| calls::extend_tool_result(&mut batch, result));
         match self.ctx.store.write(batch).await {
             // It was edited in this moment.

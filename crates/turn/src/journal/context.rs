@@ -105,11 +105,11 @@ pub struct Arrivals {
     given_up: GivenUp,
 }
 
-/// How often a turn gave up a model's call for more words of its person, and what of the answer they had read.
+/// How often a turn gave up a model's call for more words of its person, and the answer as far as they had read it.
 pub type GivenUp = Arc<Mutex<(usize, String)>>;
 
 impl Arrivals {
-    /// Those that this counts, in a turn that has given up so many calls.
+    /// The messages that `count` counts from now on, in a turn that has given up so many calls.
     pub fn new(count: &watch::Sender<usize>, given_up: &GivenUp) -> Self {
         let count = count.subscribe();
         let seen = *count.borrow();
@@ -127,20 +127,20 @@ impl Arrivals {
     }
 
     /// Notes that a call was given up, with its answer so far, up to the last whole word or row of a table.
-    pub fn gave_up(&self, said: &str) {
-        let line = said.rfind('\n').map_or(0, |at| at + 1);
-        let word = said.rfind(char::is_whitespace).map_or(0, |at| said.ceil_char_boundary(at + 1));
-        let end = if said[line..].starts_with('|') { line } else { word };
+    pub fn gave_up(&self, shown: &str) {
+        let line = shown.rfind('\n').map_or(0, |at| at + 1);
+        let word = shown.rfind(char::is_whitespace).map_or(0, |at| shown.ceil_char_boundary(at + 1));
+        let end = if shown[line..].starts_with('|') { line } else { word };
         let mut given_up = self.given_up.lock();
-        *given_up = (given_up.0 + 1, said[..end].to_owned());
+        *given_up = (given_up.0 + 1, shown[..end].to_owned());
     }
 
-    /// What they have read of an answer that was given up and that no other has taken the place of.
-    pub fn said(&self) -> String {
+    /// The answer that was given up, as far as they have read it; empty once another has taken its place.
+    pub fn unfinished_answer(&self) -> String {
         self.given_up.lock().1.clone()
     }
 
-    /// Another answer goes on with it.
+    /// Another answer goes on with the unfinished one.
     pub fn went_on(&self) {
         self.given_up.lock().1.clear();
     }
@@ -425,7 +425,7 @@ pub async fn below_unshown(
     batch: &mut Batch,
     question: String,
 ) -> Result<String> {
-    Ok(match show_said(store, turn, batch).await? {
+    Ok(match show_unshown(store, turn, batch).await? {
         Some(text) => format!("{text}\n\n{}\n\n{question}", adjutant_l10n::approvals::before_i_go_on()),
         None => question,
     })
@@ -433,7 +433,7 @@ pub async fn below_unshown(
 
 /// What the model said and nobody has been shown: the batch says that it is shown now. The marks of our own lines go, so
 /// that a model can't imitate them.
-pub async fn show_said(store: &Store, turn: &TurnId, batch: &mut Batch) -> Result<Option<String>> {
+pub async fn show_unshown(store: &Store, turn: &TurnId, batch: &mut Batch) -> Result<Option<String>> {
     let unshown = unshown(store, turn).await?;
     let Some((round, _)) = unshown.last() else { return Ok(None) };
     let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.as_str()).collect();

@@ -22,7 +22,7 @@ pub use budget::{Budget, Limit, Limits};
 pub use chat_lock::{ChatLock, ClaimedMessage, InFlight, LockChat};
 pub use context::{
     Arrivals, GivenUp, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust,
-    below_unshown, show_said, unshown, without_token,
+    below_unshown, show_unshown, unshown, without_token,
 };
 pub use dialogue::{Dialogue, Prefix};
 pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
