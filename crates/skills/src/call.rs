@@ -21,7 +21,7 @@ pub struct Call<'a> {
     /// Whether that agent consists of this call alone, so that it ends with it.
     pub direct: bool,
     /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.
-    pub place: (i64, i64),
+    pub position: (i64, i64),
     /// What the agent may do.
     pub grant: &'a Grant,
     /// The roles from the top of the agent's tree down to its own, where there are several.
@@ -108,14 +108,14 @@ impl CallError {
     }
 }
 
-/// What became of a call; if it is done, its row is closed. At a limit, nothing was done.
+/// The outcome of a call; if it is done, its row is closed. At a limit, nothing was done.
 pub type CallEnd = Progress<Box<CallReport>>;
 
 pub(super) fn new_row(ctx: &TurnContext, call: &Call<'_>) -> ExecutionRow {
     ExecutionRow {
         parent_id: Some(call.agent.clone()),
-        call_n: Some(call.place.0),
-        call_idx: Some(call.place.1),
+        call_n: Some(call.position.0),
+        call_idx: Some(call.position.1),
         skill: Some(call.skill.to_owned()),
         parameters: Some(call.arguments.to_string()),
         taint: call.taint.clone(),

@@ -1,6 +1,7 @@
 //! The one path of every skill call.
 //!
-//! granted → valid → budget, breaker → preview, risk → row (`running`, or `waiting` for a person) → closed. Properties:
+//! granted, valid (`granted`) → budget, breaker (`begin`) → preview, risk (`decide`) → row `running` (`run`), or `waiting`
+//! for a person (`ask`) → closed (`close`). Properties:
 //!
 //! - A skill on our own store does its effect and closes the row in one commit, so a crash leaves both or neither,
 //!   and the call is simply made again.
@@ -56,7 +57,7 @@ use super::{ErrorKind, Failure, Handler, Registry, Result, Skill, SkillError};
 /// How often a call on our own store is worked out anew when somebody else changes the same thing.
 const CONFLICTS: u32 = 3;
 
-/// Why an effect isn't done that a message of the person overtook.
+/// The error of an effect that a message of the person overtook.
 const WROTE_AGAIN: &str = "not done, because the person has just written again; unless that changes it, it is to be dispatched once more";
 
 pub struct Executor {
@@ -131,7 +132,7 @@ struct ActiveCall<'a> {
     redoes: OnceCell<bool>,
     /// The questions of the call's server, with a person's answers.
     asked: Option<Asked>,
-    /// What the turn's person has here.
+    /// The accounts of the turn's person.
     accounts: CallAccounts,
     /// Whether the call has waited for a new login.
     has_waited: bool,
@@ -273,14 +274,14 @@ impl ActiveCall<'_> {
         skill.timeout.unwrap_or(self.ctx.limits.budget.limits.skill_timeout)
     }
 
-    /// What a call would do, where that is more than its arguments say.
+    /// The effect that a call would have, where that is more than its arguments say.
     async fn preview(&self, skill: &Skill) -> Result<Preview> {
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
         let context = self.context(self.effect(skill), false);
         self.in_time(skill, builtin.preview(&context)).await
     }
 
-    /// What is done before a call's work begins, within the time of the call.
+    /// Does something that a call needs before its work begins, within the call's time.
     async fn in_time<T>(&self, skill: &Skill, work: impl Future<Output = Result<T>>) -> Result<T> {
         let timeout = self.timeout(skill);
         let done = tokio::time::timeout(timeout, work).await;

@@ -4,8 +4,9 @@
 //!
 //! - The commit that starts a turn fixes which messages belong to it.
 //! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
-//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Two ends are
-//!   silent: of a turn whose question the person withdrew, and of one that has nothing to tell and that nobody waits for.
+//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Three ends are
+//!   silent: of a turn whose question the person withdrew, of one that has nothing to tell and that nobody waits for, and
+//!   of a watch's turn in its quiet hours, whose answer is told after them.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::Arc;
@@ -40,7 +41,7 @@ use super::{Conversations, Handle, context, lines, verdicts};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::watching::{quiet_until, why};
 
-/// What later turns read as the answer of a turn whose question was withdrawn.
+/// The answer of a turn whose question was withdrawn, as later turns read it.
 const WITHDRAWN: &str = "(changed by the person)";
 
 /// A turn that this process has the lease for.
@@ -51,7 +52,6 @@ pub struct LeasedTurn {
     pub(super) rows: Vec<ExecutionRow>,
 }
 
-/// What became of a turn that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnOutcome {
     Ended,
@@ -128,7 +128,7 @@ impl Conversations {
     pub async fn run(&self, leased: &mut LeasedTurn) -> Result<TurnOutcome> {
         let handle = self.running.add(&leased.turn);
         let done = loop {
-            match self.run_as(leased, &handle).await {
+            match self.run_once(leased, &handle).await {
                 Ok(Some(outcome)) => break Ok(outcome),
                 // The person has written more before the turn had anything to show for it.
                 Ok(None) => match turns::by_id(&self.store, &leased.turn.id).await {
@@ -143,7 +143,7 @@ impl Conversations {
     }
 
     /// None if it must begin anew, with more words of the person.
-    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Option<TurnOutcome>> {
+    async fn run_once(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Option<TurnOutcome>> {
         let ctx = self.turn_context(leased, handle).await?;
         // The pause may come from a process that died, or from before the turn went on.
         if leased.turn.ending == Some(Ending::Pause) {
@@ -438,7 +438,7 @@ impl Conversations {
         outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), answer);
     }
 
-    /// Adds a turn's end to the batch, without its answer's message.
+    /// The same without the answer's message: `answer` is what later turns read.
     pub(super) fn close_work(&self, batch: &mut Batch, turn: &TurnRow, status: TurnStatus, answer: &str) {
         let now = self.store.now();
         let root = match status {

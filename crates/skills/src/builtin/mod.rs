@@ -152,7 +152,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// What an account has to offer for it.
+    /// The service that an account must offer for it; none if it needs no account.
     pub fn service(self) -> Option<AccountService> {
         match self {
             Self::Mail => Some(AccountService::Mail),
@@ -198,7 +198,7 @@ pub struct Preview {
 type Sentence = fn(String, String) -> String;
 
 impl Preview {
-    /// What becomes of the fields that change, each on a line under the heading.
+    /// The fields that change, from what to what, each on a line under the heading.
     fn of_changes<const N: usize>(heading: String, fields: [(Sentence, String, String); N]) -> Self {
         let shown = |text: String| match text.contains('\n') {
             true => format!("\n{}\n", fenced(&text)),
@@ -347,7 +347,7 @@ pub fn names(has_platform: bool) -> Vec<&'static str> {
     usable.map(|(name, _)| name).collect()
 }
 
-/// Whether the catalogue leaves a skill out. Who has something for it is told of it then, so it costs nobody else a word.
+/// Whether the catalogue leaves a skill out. A turn with something for it names it, so that no other turn pays for it.
 pub fn is_unlisted(name: &str) -> bool {
     name.starts_with("files.")
         || matches!(

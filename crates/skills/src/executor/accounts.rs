@@ -17,7 +17,7 @@ use crate::builtin::Resource;
 use crate::call::CallEnd;
 use crate::{ErrorKind, Failure, Handler, Result, Skill, SkillError};
 
-/// What a call waits for whose account needs a new login. The journal stores it.
+/// A wait for a new login, as the journal stores it with the call.
 #[derive(Debug, Serialize, Deserialize)]
 struct LoginWait {
     login: AccountId,
@@ -27,7 +27,7 @@ struct LoginWait {
 }
 
 impl ActiveCall<'_> {
-    /// Loads what the turn's person has here, if the call may need it.
+    /// Loads the accounts of the turn's person, if the call may need them.
     pub(super) async fn load_accounts(&mut self) -> Result<(), StoreError> {
         let builtin = self.registry.get(self.call.skill).and_then(|skill| implementation(skill));
         if builtin.is_some_and(|builtin| builtin.uses_accounts()) {
@@ -193,7 +193,6 @@ impl ActiveCall<'_> {
         }))
     }
 
-    /// What a call waits for whose account needs a new login.
     async fn login_wait(&self) -> Result<Option<LoginWait>, StoreError> {
         let stored = asked::of(&self.ctx.store, &self.row.id).await?;
         Ok(stored.and_then(|stored| serde_json::from_str(&stored).ok()))

@@ -38,17 +38,18 @@ impl Approved {
         (row.status == ExecutionStatus::Running).then_some(Self(()))
     }
 
-    /// Of a call whose work had begun when the login of its account turned out to have ended: only then its row has a basis.
+    /// For a call that had begun when the login of its account turned out to have ended: only such a row has a basis.
     pub(super) fn begun_before_login(row: &ExecutionRow) -> Option<Self> {
         row.basis.is_some().then_some(Self(()))
     }
 
-    /// Of a call that had begun when its server asked something: only its row has what was asked.
+    /// For a call that had begun when its MCP server interrupted it with a question: only such a row has one.
     pub(super) fn already_running(_: &Asked) -> Self {
         Self(())
     }
 
-    /// With the preview that was approved. A yes is good for exactly the arguments it was asked about.
+    /// For a call that a person has said yes to, with the preview that they were shown. A yes is good for exactly the
+    /// arguments it was asked about.
     fn by_answer<'q>(
         question: &'q QuestionRow,
         row: &ExecutionRow,

@@ -97,7 +97,7 @@ impl Replacement {
 }
 
 impl ActiveCall<'_> {
-    /// Adds that the question which this call replaces is withdrawn.
+    /// Adds the withdrawal of the question that this call replaces, if it replaces one.
     pub(super) async fn withdraw_replaced(&self, batch: &mut Batch) -> Result<()> {
         if let Some(question) = &self.call.replaces {
             Withdrawal::of(self.ctx, question).await?.write(self.ctx, batch);
@@ -105,7 +105,8 @@ impl ActiveCall<'_> {
         Ok(())
     }
 
-    /// Writes the commit in which a call takes hold, whether it replaces another or not.
+    /// Writes the commit from which on the call counts: it runs, or a person is asked. The question of a call that it
+    /// replaces is withdrawn in it.
     pub(super) async fn take_hold(&self, batch: Batch) -> Result<()> {
         for _ in 0..CONFLICTS {
             let mut batch = batch.clone();

@@ -80,12 +80,12 @@ impl ActiveCall<'_> {
                 handlers::command::call(handler, arguments, work_dir, launcher).await
             }
             Handler::Mcp(tool) => {
-                let place = (&self.ctx.turn.id, &self.row.id);
+                let ids = (&self.ctx.turn.id, &self.row.id);
                 let patience = self.ctx.limits.budget.limits.prompt_expires + LINGER;
                 let display = Arc::clone(&self.ctx.io.sub_progress);
                 let progress = &ProgressLine { display, agent: self.call.agent_name.to_owned() };
                 let (asked, progress) = (self.asked.as_ref(), Some(progress));
-                let call = McpCall { tool, arguments, place, asked, patience, progress };
+                let call = McpCall { tool, arguments, ids, asked, patience, progress };
                 return Ok(match context.services.mcp.call(call).await? {
                     (WorkResult::Done(output), files) => {
                         WorkResult::Done(mcp::with_files(context, tool, output, files, writes).await)
@@ -94,8 +94,8 @@ impl ActiveCall<'_> {
                 });
             }
             Handler::Instructions(call) => {
-                let place = (self.executor.work_dir.as_path(), &self.executor.launcher);
-                context.services.instructions.call(call, context, place, writes).await.map_err(alone)
+                let workspace = (self.executor.work_dir.as_path(), &self.executor.launcher);
+                context.services.instructions.call(call, context, workspace, writes).await.map_err(alone)
             }
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(ours!(skills::no_builtin, FromConfig(name)));

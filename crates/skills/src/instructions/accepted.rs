@@ -112,7 +112,7 @@ impl Instructions {
         &self,
         call: &InstructionCall,
         context: &CallContext<'_>,
-        place: (&Path, &Launcher),
+        workspace: (&Path, &Launcher),
         writes: &mut Batch,
     ) -> Result<Output> {
         let home = self.folder.join(&call.name);
@@ -142,7 +142,7 @@ impl Instructions {
         let granted = self.env.get(&call.name).into_iter().flatten();
         let granted = granted.filter(|(name, _)| folder.head.variables.contains(name));
         let granted = granted.map(|(name, secret)| (name.as_str(), secret.expose())).collect();
-        Script { folder: &folder, home, permissions, granted }.run(context, place, writes).await
+        Script { folder: &folder, home, permissions, granted }.run(context, workspace, writes).await
     }
 
     /// The permissions of the scripts of these instructions besides their own folders.

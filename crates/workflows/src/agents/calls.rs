@@ -148,7 +148,7 @@ impl AgentRun<'_> {
             agent: &self.row.id,
             agent_name: &self.job.task.agent_id,
             direct: false,
-            place: (call.n, call.idx),
+            position: (call.n, call.idx),
             grant,
             path: self.job.task.path(),
             skill: &wanted.skill,

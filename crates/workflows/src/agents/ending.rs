@@ -233,7 +233,7 @@ fn taint(agent: &ExecutionRow, calls: &[CallReport]) -> Taint {
     std::iter::once(&agent.taint).chain(calls.iter().map(|call| &call.taint)).collect()
 }
 
-/// What a call, or an agent below, came to. An agent is named by its name.
+/// The result of a skill call, or of an agent below under its name.
 fn report(row: &ExecutionRow) -> CallReport {
     let report = call::report(row);
     match &row.agent_id {

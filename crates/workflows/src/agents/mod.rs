@@ -52,7 +52,7 @@ pub struct Agents {
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
-/// What became of an agent; if it is done, its row is closed.
+/// The outcome of an agent; if it is done, its row is closed.
 pub type AgentEnd = Progress<Box<Report>>;
 
 /// A sub-agent's model at work.
@@ -169,7 +169,7 @@ impl Agents {
             agent: &row.id,
             agent_name: &task.agent_id,
             direct: true,
-            place: (0, 0),
+            position: (0, 0),
             grant: &grant,
             path: task.path(),
             skill,

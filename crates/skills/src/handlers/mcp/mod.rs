@@ -74,7 +74,7 @@ pub struct McpServers {
 pub struct McpCall<'a> {
     pub tool: &'a McpTool,
     pub arguments: &'a Value,
-    pub place: (&'a TurnId, &'a ExecutionId),
+    pub ids: (&'a TurnId, &'a ExecutionId),
     /// The server's questions, with a person's answers.
     pub asked: Option<&'a Asked>,
     /// How long it may wait for a person.
@@ -213,7 +213,7 @@ impl McpServers {
     /// Makes a call, or goes on with one whose server has asked. The result's files come beside it.
     pub(crate) async fn call(&self, call: McpCall<'_>) -> Result<(WorkResult, Vec<InlineFile>), SkillError> {
         let server = self.server(&call.tool.server)?;
-        let (turn, execution) = call.place;
+        let (turn, execution) = call.ids;
         let open = self.open_calls.take(execution);
         if open.is_none() && call.asked.is_some_and(Asked::is_call_open) {
             return Err(server.gone());

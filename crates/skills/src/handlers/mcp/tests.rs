@@ -29,8 +29,8 @@ async fn answer(
     arguments: &Value,
     asked: Option<&Asked>,
 ) -> Result<WorkResult, SkillError> {
-    let place = (&"turn".into(), &"call".into());
-    let call = McpCall { tool, arguments, place, asked, patience: IDLE, progress: None };
+    let ids = (&"turn".into(), &"call".into());
+    let call = McpCall { tool, arguments, ids, asked, patience: IDLE, progress: None };
     servers.call(call).await.map(|(done, _)| done)
 }
 
@@ -191,9 +191,9 @@ async fn the_progress_of_a_call_is_shown_until_it_is_over() {
     };
     let shown = || line.display.noted(agent.clone()).mission;
     let arguments = &json!({"text": "ask which"});
-    let place = (&"turn".into(), &"call".into());
+    let ids = (&"turn".into(), &"call".into());
     let progress = Some(&line);
-    let call = McpCall { tool: &tool, arguments, place, asked: None, patience: IDLE, progress };
+    let call = McpCall { tool: &tool, arguments, ids, asked: None, patience: IDLE, progress };
     let (asks, _) = server.servers.call(call).await.unwrap();
     let WorkResult::Asks(mut asked) = asks else { panic!("{asks:?}") };
     let until = Instant::now() + Duration::from_secs(20);
