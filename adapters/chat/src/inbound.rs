@@ -108,7 +108,7 @@ pub struct ButtonPress {
 pub struct IncomingReaction {
     /// The same reaction of the same person is the same event.
     pub event: EventId,
-    /// Where the message is, or the place of whose threads one it is in.
+    /// Where the message is; for one in a thread, it may be the chat of that thread.
     pub address: Address,
     /// Who reacted.
     pub sender: SenderId,
@@ -134,7 +134,7 @@ impl IncomingReaction {
         Some(Self { event, address, sender: SenderId(sender), receipt, is_up, is_gone: false })
     }
 
-    /// That it is there or was taken away; none of a 👍 that was, as what it approved may be done.
+    /// The same reaction, there or taken away; none for a 👍 that is taken away: what it approved may be done.
     pub fn or_gone(self, is_gone: bool) -> Option<Self> {
         (!is_gone || !self.is_up).then_some(Self { is_gone, ..self })
     }

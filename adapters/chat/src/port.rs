@@ -81,8 +81,8 @@ pub trait ChatPort: Send + Sync {
         let _ = (event, receipt, progress);
         None
     }
-    /// Shows what of an answer is written so far, like [`Self::show_progress`]. The receipt is empty if what it shows is no
-    /// message, and vanishes by itself.
+    /// Shows an answer as far as it is written, like [`Self::show_progress`]. The receipt is empty if it is no message, and
+    /// vanishes by itself.
     async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
         self.show_progress(draft.event, draft.address, draft.receipt, draft.text).await
     }
@@ -111,7 +111,7 @@ pub enum Reaction {
     Done,
 }
 
-/// What of an answer is written so far.
+/// An answer, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswerDraft<'a> {
     /// The turn that it answers.
@@ -217,7 +217,7 @@ pub trait ChannelIntake: Send + Sync {
     fn report(&self, event: ConnectionEvent);
 }
 
-/// What became of something that arrived.
+/// The outcome of [`ChannelIntake::accept`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IntakeOutcome {
     /// It is journalled, if it has to be.

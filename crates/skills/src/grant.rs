@@ -30,7 +30,7 @@ pub struct Rights<'r> {
     pub asked: Option<&'r [String]>,
     pub role: Option<&'r RoleRights>,
     pub parent: Option<&'r Grant>,
-    /// What the person may use in this place, each with how far its effects reach.
+    /// The skills that the person may use in this chat, each with how far its effects reach.
     pub offered: &'r BTreeMap<String, AccessLevel>,
 }
 

@@ -1,4 +1,4 @@
-//! What a typed text or a button says to the questions that are open.
+//! Reads typed texts and buttons as answers to the open questions.
 
 use adjutant_store::questions::QuestionRow;
 use adjutant_types::{Answer, IN_WORDS, MEANT_OTHER, QuestionId, QuestionKind, pointed_at};
@@ -6,10 +6,10 @@ use adjutant_types::{Answer, IN_WORDS, MEANT_OTHER, QuestionId, QuestionKind, po
 use super::command::{is_command, is_run};
 use super::verdicts::{self, Verdicts, verdict, verdict_on_all};
 
-/// What a yes agrees to that names neither anybody nor anything.
+/// A preview without names. A text that agrees with it says no more than “yes, send it”.
 const ONLY_PRONOUNS: &str = "email";
 
-/// What a typed text means for the open questions.
+/// The meaning of a typed text for the open questions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Typed {
     /// These answers, by the indexes of the questions.

@@ -30,7 +30,7 @@ const MEMORIES: usize = 12;
 /// The source of names of who is mentioned.
 const MENTIONED: &str = "the names of whom the messages mention";
 
-/// What a turn tells the orchestrator's model at its beginning.
+/// The beginning of a turn's dialogue with the orchestrator's model.
 pub struct PromptContext {
     pub messages: FirstMessages,
     /// The outside sources of what they say.
@@ -122,7 +122,7 @@ async fn if_any<T>(has_some: bool, rows: impl Future<Output = Result<Vec<T>>>) -
     if has_some { rows.await } else { Ok(Vec::new()) }
 }
 
-/// What of the store a turn's first messages are made of.
+/// The rows that a turn's first messages are made of.
 fn query<'a>(ctx: &'a TurnContext, turn: &'a TurnRow, day: (i64, i64)) -> ContextQuery<'a> {
     let (after, turns) = history::bounds(&ctx.turn.conversation);
     ContextQuery {

@@ -1,4 +1,4 @@
-//! What a person has that was made from text of others, and how they say that it is theirs.
+//! `/mine`: the things of a person that were made from text of others, and their word that these are theirs.
 //!
 //! Only words that the person writes take a mark away: this is no skill, so no model can do it.
 

@@ -1,4 +1,4 @@
-//! Puts a turn to sleep until a person answers: at a limit, or when all its open calls need approval.
+//! Puts a turn to sleep until a person answers (`sleep`), and asks whether one goes on that has come to a limit (`park`).
 //!
 //! At a turn's own limit its person decides. A daily budget is the owners' money, so an owner is asked in their own
 //! direct conversation, and the person is notified. While an owner hasn't answered about one turn of a person, no question
@@ -12,7 +12,7 @@ use adjutant_types::{ConversationId, Ending, PersonId, QuestionId, QuestionKind,
 use super::Conversations;
 use super::turn::{LeasedTurn, TurnOutcome};
 
-/// Who decides whether a parked turn goes on.
+/// The one who decides whether a parked turn goes on.
 enum Approver {
     Person,
     Owner((ConversationId, PersonId)),
@@ -51,7 +51,7 @@ impl Conversations {
         Ok(TurnOutcome::Suspended)
     }
 
-    /// Who should be asked; none while an owner hasn't answered about another turn of the person.
+    /// The one to ask; none while an owner hasn't answered about another turn of the person.
     async fn approver(&self, ctx: &TurnContext, limit: Limit) -> Result<Option<Approver>> {
         if !limit.needs_owner() {
             return Ok(Some(Approver::Person));

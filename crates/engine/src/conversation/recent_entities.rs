@@ -1,4 +1,4 @@
-//! What the turns of a conversation found, made and changed, so that a later one needn't search for it again.
+//! The things that the turns of a conversation found, made and changed, so that a later one needn't search for it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

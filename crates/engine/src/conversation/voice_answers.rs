@@ -1,4 +1,4 @@
-//! What spoken words are: a message, or the answer to an open question.
+//! Tells whether spoken words are a message, or the answer to an open question.
 //!
 //! Property: nothing that is spoken approves anything. A transcript may be wrong, and not only its owner speaks near a
 //! phone.
@@ -23,7 +23,6 @@ pub enum SpokenAs {
 }
 
 impl Conversations {
-    /// What somebody's spoken words are.
     pub async fn spoken_as(
         &self,
         text: &str,
@@ -49,7 +48,7 @@ impl Conversations {
         })
     }
 
-    /// What a person confirms with a bare "yes": their last message here, if it was a voice note that was asked about.
+    /// The text that a person confirms with a bare "yes": of their last message here, if it was a doubtful voice note.
     pub async fn confirmed(
         &self,
         text: &str,

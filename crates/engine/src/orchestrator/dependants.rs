@@ -1,5 +1,5 @@
-//! What waits for a call whose question the person changes: it follows the call that replaces that one. Should that fail, the
-//! question is still open, and so is what waits for it there; here it never begins.
+//! The agents that wait for a call which the person has changed: they follow the call that replaces it. Should that one
+//! fail, the old question is still open, and they go on waiting for it there; here they never begin.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ use crate::basic::{self, Understood};
 #[derive(Debug, Clone)]
 pub(super) enum Direct {
     Command(String),
-    /// What basic mode reads.
+    /// For basic mode.
     Basic(String),
 }
 
@@ -114,7 +114,7 @@ impl Run<'_> {
         }
     }
 
-    /// What basic mode makes of a message.
+    /// The meaning of a message in basic mode.
     pub(super) fn read_basic(&self, text: &str) -> Understood {
         let workflows = self.orchestrator.runner.workflows.current();
         let is_command = |text: &str| command::of_text(text, &workflows).is_some();

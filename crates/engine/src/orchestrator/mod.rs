@@ -400,7 +400,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// What basic mode makes of the person's message, now that no model answers.
+    /// The person's message for basic mode, now that no model answers; none if that doesn't understand it.
     fn fallback(&self) -> Option<Direct> {
         let own = self.ctx.trust.own_text.as_ref().filter(|_| self.dialogue.rounds().is_empty())?;
         // Several lines may be several messages, and were written for a model.

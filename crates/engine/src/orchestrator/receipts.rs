@@ -1,4 +1,4 @@
-//! What a turn has really done, in lines that no model writes.
+//! Receipts: what a turn has really done, in lines that no model writes.
 
 use std::sync::atomic::Ordering;
 
@@ -85,14 +85,14 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// What is shown above the answer while that is written.
+    /// The texts beside calls, shown above the answer while that is written.
     pub(super) fn told_beside(&self) -> String {
         let rounds = self.dialogue.rounds().iter();
         let told = rounds.filter(|round| self.is_new && !round.calls.is_empty() && is_told(&round.text));
         told.map(|round| without_token(&round.text).trim().to_owned()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What the person has read of the turn above its questions.
+    /// The texts that the person has read above the turn's questions.
     async fn shown(&self) -> Result<String> {
         if self.is_new && !self.ctx.control.asked.load(Ordering::Relaxed) {
             return Ok(String::new());

@@ -27,7 +27,7 @@ pub(super) struct Agent {
     pub(super) at_work: bool,
     /// Whether it waits for a limit of the turn.
     pub(super) limit_reached: bool,
-    /// Whether it has passed the limits already.
+    /// Whether the turn's limits count it already.
     pub(super) counted: bool,
 }
 
@@ -93,7 +93,7 @@ impl TaskGraph {
         self.agents.iter_mut().find(|agent| agent.task.agent_id == name)
     }
 
-    /// What an agent does, as people read it: names are for models.
+    /// An agent's mission, as people read it: names are for models.
     fn task(&self, name: &str) -> String {
         let mission = self.get(name).map_or("", |agent| agent.task.mission.trim());
         one_line(if mission.is_empty() { name } else { mission }, MAX_TASK)

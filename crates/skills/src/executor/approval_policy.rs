@@ -90,7 +90,7 @@ impl ActiveCall<'_> {
         Ok(allowed.as_ref().filter(|rule| rule.to_json().is_some()))
     }
 
-    /// What becomes of the call, whatever the policy says to its risk.
+    /// Judges the call by its effect, whatever the policy says to its risk.
     pub(super) async fn judge_effect(&self, skill: &Skill) -> Result<Judgement> {
         let Some(kind) = kind(skill) else { return Ok(Judgement::Run(Basis::Policy)) };
         let mut recipients = recipients(handler(skill), self.call.arguments);
@@ -238,7 +238,7 @@ impl ActiveCall<'_> {
         Ok(is_approved.then(|| wishes::Offer::of(&shown, "", &shown)))
     }
 
-    /// Whom and what the question was about that the message may change, as far as it was shown and is of this kind.
+    /// The targets of the question that the message may change, as far as they were shown and are of this kind.
     async fn asked_about(&self, kind: ActionKind) -> Result<Vec<Target>> {
         let Some((question, row, skill)) = wishes::asked_about(self.ctx, self.registry).await? else {
             return Ok(Vec::new());
@@ -401,7 +401,7 @@ fn only_reminds(skill: &str, arguments: &Value) -> bool {
         && arguments.as_object().is_some_and(is_it)
 }
 
-/// What a call of a service or a program tells it: the service itself must be named, and every text be the person's.
+/// The targets of a call of a service or a program: the service itself must be named, and every text be the person's.
 fn service_targets(skill: &Skill, arguments: &Value) -> Vec<Target> {
     let mut texts = Vec::new();
     super::provenance::collect(arguments, &mut texts);
@@ -418,7 +418,7 @@ fn is_time(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_digit() || "-:.+TZ ".contains(c))
 }
 
-/// What a skill is called here, whatever name its file gives it.
+/// The name by which the code knows a skill, whatever name its file gives it.
 fn handler(skill: &Skill) -> &str {
     match &skill.handler {
         Handler::Builtin(name) => name,

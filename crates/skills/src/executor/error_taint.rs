@@ -1,4 +1,4 @@
-//! Where the words of an error come from.
+//! The sources of the words in an error.
 
 use std::collections::HashMap;
 

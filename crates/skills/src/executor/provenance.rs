@@ -1,4 +1,4 @@
-//! Where the text of a result came from, and whether what was made is the person's own.
+//! The sources of a result's text, and whether a thing that a call has made is the person's own.
 
 use std::sync::Arc;
 

@@ -138,7 +138,7 @@ impl ExecutionRow {
         }
     }
 
-    /// Where it stands in the order in which everything of its turn was dispatched.
+    /// Its position in the order in which everything of its turn was dispatched.
     pub fn path(&self, rows: &[Self]) -> Vec<(Option<i64>, Option<i64>)> {
         let parent = rows.iter().find(|row| self.parent_id.as_ref() == Some(&row.id));
         let mut path = parent.map_or_else(Vec::new, |parent| parent.path(rows));

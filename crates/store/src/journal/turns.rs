@@ -13,7 +13,6 @@ pub struct TurnRow {
     pub id: TurnId,
     pub conversation_id: ConversationId,
     pub person_id: PersonId,
-    /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
     pub status: TurnStatus,
     pub text: String,
     /// The outside sources of the message itself; none where the person wrote it.

@@ -1,4 +1,4 @@
-//! What becomes of a message that can't be sent as it is.
+//! The plainer forms of a message that can't be sent as it is, and its end.
 
 use adjutant_chat::OutgoingFile;
 use adjutant_types::{ConversationId, InstanceId, MessageForm};

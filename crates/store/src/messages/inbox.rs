@@ -47,7 +47,7 @@ pub struct InboxRow {
     pub event: String,
     pub conversation_id: ConversationId,
     pub person_id: PersonId,
-    /// `said`, `command`, `press` or `answer`.
+    /// A message is stored as `said`.
     pub kind: InboxKind,
     /// The text, or the button's id.
     pub text: String,
@@ -340,7 +340,7 @@ pub async fn waiting(
     store.all(sql, &[conversation.into(), instance.into()]).await
 }
 
-/// What people have written, wherever it arrived, whose turns run in this instance and may take it over.
+/// The messages, wherever they arrived, that turns which run in this instance may take over.
 pub async fn for_running(store: &Store, instance: &InstanceId) -> Result<Vec<InboxRow>> {
     let sql = select!(
         "AND (instance = $1 OR instance NOT IN (SELECT id FROM instances)) AND EXISTS \
@@ -370,8 +370,8 @@ pub fn dismiss(batch: &mut Batch, id: i64, kind: InboxKind, text: &str) {
     batch.must(Stale::MessageTaken, sql, [text.into(), kind.into(), id.into()]);
 }
 
-/// What a person may have said in their last message here after this time, if that was a voice note that was asked about
-/// instead of acted on.
+/// The transcript of a person's last message here after this time, if it was a voice note that was asked about instead of
+/// acted on.
 pub async fn doubted(
     store: &Store,
     conversation: &ConversationId,
@@ -435,7 +435,7 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     batch.run(sql, [state.into(), turn.into()]);
 }
 
-/// What a person typed as their newest answer to a turn.
+/// The newest answer that a person has typed to a turn.
 pub async fn last_answer(store: &Store, turn: &TurnId, person: &PersonId) -> Result<Option<String>> {
     const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 AND kind = 'answer' \
                        ORDER BY id DESC LIMIT 1";
@@ -468,7 +468,7 @@ pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool> {
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
 }
 
-/// What a person wrote in a conversation right before this.
+/// The text that a person wrote in a conversation right before this one.
 pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxKind, String)>> {
     const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
                        AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1";

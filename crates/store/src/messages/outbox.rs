@@ -28,7 +28,6 @@ pub struct OutboxRow {
     pub text: String,
     /// JSON: the buttons.
     pub choices: String,
-    /// `pending`, `sending`, `unknown`, `sent` or `dead`.
     pub state: OutboxState,
     pub attempts: i64,
     /// The earliest time of the next attempt.
@@ -166,7 +165,7 @@ impl OutboxRow {
     }
 }
 
-/// What a row says aloud; without any sound until it is made.
+/// The voice note of a row; without any sound until it is made.
 fn voice(speech: &str) -> OutgoingVoice {
     let sound = BASE64_STANDARD.decode(speech).unwrap_or_default();
     OutgoingVoice::of(sound).unwrap_or_default()

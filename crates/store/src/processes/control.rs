@@ -70,8 +70,8 @@ pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool> {
     store.try_write(batch).await
 }
 
-/// Adds the effect of an answer on its turn: a waiting turn is queued again, in this instance if it belongs to this
-/// conversation, otherwise in the instance that serves the other one. No answer means that the question expired.
+/// Adds the effect of an answer on its turn; no answer means that the question expired. A waiting turn is queued again, for
+/// `instance`. If an owner was asked in another conversation, it is for nobody: whoever serves the turn's own takes it.
 pub fn go_on(
     batch: &mut Batch,
     question: &QuestionRow,

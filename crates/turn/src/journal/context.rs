@@ -53,7 +53,7 @@ pub struct TurnFacts {
     pub settings: Arc<Settings>,
     /// Whether a schedule or a watch began it, so that nobody waits for it.
     pub is_scheduled: bool,
-    /// What it began with, if a watch or a button under a telling or a briefing began it.
+    /// The things that it began with, if a watch or a button under a telling or a briefing began it.
     pub found: Option<Arc<TurnItems>>,
     /// Whether anything in it is for us, so that somebody waits for an answer.
     pub is_addressed: bool,
@@ -173,16 +173,16 @@ pub struct TurnTrust {
     pub own_text: Option<Arc<str>>,
     /// The text of the workflow that runs, if one does.
     pub workflow: Arc<str>,
-    /// What the person typed, once it is needed.
+    /// The person's typed words, loaded on first use.
     pub words: Arc<OnceCell<OwnWords>>,
-    /// What the person asked for, once the turn has read text from outside.
+    /// The person's wishes, once the turn has read text from outside.
     pub wishes: Arc<OnceCell<WishBook>>,
     /// How much the turn has done so far.
     pub counters: Arc<OnceCell<EffectCounters>>,
 }
 
 impl TurnTrust {
-    /// Of a turn that answers this text, or one that was made from outside text.
+    /// For a turn that answers this text; none if its text was made from outside text.
     pub fn new(own_text: Option<&str>) -> Self {
         Self {
             own_text: own_text.map(Into::into),
@@ -196,7 +196,6 @@ impl TurnTrust {
 
 /// A question of a running turn to its person.
 pub struct Question<'a> {
-    /// What is asked, with its details.
     pub kind: QuestionKind,
     /// The skill call or the step that waits for the answer; none for "continue?".
     pub execution: Option<&'a ExecutionId>,
@@ -216,7 +215,7 @@ impl TurnContext {
         is_own && self.io.lease.name == lane(&self.turn.conversation.id, 0)
     }
 
-    /// What a watch found, if one began the turn.
+    /// The things that a watch found, if one began the turn.
     pub fn watch(&self) -> Option<&TurnItems> {
         self.turn.found.as_deref().filter(|found| found.is_watch)
     }
@@ -401,7 +400,7 @@ impl TurnContext {
     }
 }
 
-/// What the model said beside its calls and nobody has been shown, in order, each with the number of its model call.
+/// The model's texts beside its calls that nobody has been shown, in order, each with the number of its model call.
 pub async fn unshown(store: &Store, turn: &TurnId) -> Result<Vec<(i64, String)>> {
     let texts = calls::unshown(store, turn).await?.into_iter();
     let texts = texts.map(|(n, text)| (n, without_token(&text).trim().to_owned()));
@@ -418,7 +417,7 @@ pub fn without_token(text: &str) -> String {
     parts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
 }
 
-/// A question below what the model said before it and nobody has been shown. The question comes last.
+/// A question below the [`unshown`] texts, which the batch marks as shown. The question comes last.
 pub async fn below_unshown(
     store: &Store,
     turn: &TurnId,
@@ -431,7 +430,7 @@ pub async fn below_unshown(
     })
 }
 
-/// What the model said and nobody has been shown: the batch says that it is shown now. The marks of our own lines go, so
+/// The [`unshown`] texts as one: the batch says that they are shown now. The marks of our own lines go, so
 /// that a model can't imitate them.
 pub async fn show_unshown(store: &Store, turn: &TurnId, batch: &mut Batch) -> Result<Option<String>> {
     let unshown = unshown(store, turn).await?;

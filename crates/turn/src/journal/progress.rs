@@ -2,7 +2,7 @@
 
 use super::Limit;
 
-/// What became of a piece of work: a call's, an agent's, a step's.
+/// The outcome of a piece of work: of a call, an agent, a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress<T> {
     Done(T),

@@ -1,4 +1,4 @@
-//! What comes with a message: a voice note gets its words later, files are fetched later.
+//! The voice note and the files of a message: it is journalled with them, and they are heard or fetched later.
 
 use adjutant_chat::{IncomingMessage, one_line};
 use adjutant_files::file_name;

@@ -9,7 +9,7 @@ use super::intake::Intake;
 use crate::conversation::connect::{PASTED, REFUSED, TYPED};
 
 impl Intake {
-    /// What is journalled in place of a text with a code or a password; none if it has neither. A code goes on with the
+    /// The text that is journalled in place of one with a code or a password; none if it has neither. A code goes on with the
     /// login of the person who brings it, if it is theirs.
     pub(super) async fn instead_of(
         &self,

@@ -1,4 +1,4 @@
-//! What arrives: received from a channel, journalled once, made whole with its files and voice notes.
+//! Arrivals: received from a channel, journalled once, made whole with its files and voice notes.
 
 mod attached;
 mod connecting;

@@ -29,7 +29,7 @@ use crate::gateway::maintenance::Maintenance;
 
 /// How often an instance checks whether it still holds a channel, or can take it over.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// How often our own code may fail on an arrival.
+/// After how many failures of our own code an arrival is set aside.
 const TRIES: u32 = 3;
 /// The pause after a panic of an adapter.
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
@@ -136,8 +136,8 @@ impl ChannelReceiver {
         self.connection.webhook(self, request).await
     }
 
-    /// Does this with an arrival. When our own code fails on it again and again, it is set aside, so that those behind it
-    /// are taken.
+    /// Does `work` for an arrival. When our own code has failed on it for the third time, it is set aside with `instead` as
+    /// the outcome, so that those behind it are taken.
     async fn attempt<T>(
         &self,
         event: &EventId,
@@ -159,7 +159,7 @@ impl ChannelReceiver {
         self.failed(event.clone()).await.map(|()| instead)
     }
 
-    async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome> {
+    async fn journal_and_dispatch(&self, inbound: Inbound) -> Result<IntakeOutcome> {
         match self.intake.receive(inbound, self.connection.shows_notices()).await? {
             Arrival::New(journalled) => self.intake.dispatch(journalled),
             Arrival::Nothing => {}
@@ -174,7 +174,7 @@ impl ChannelReceiver {
 impl ChannelIntake for ChannelReceiver {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         let event = inbound.event().clone();
-        self.attempt(&event, IntakeOutcome::Accepted, self.try_take(inbound)).await
+        self.attempt(&event, IntakeOutcome::Accepted, self.journal_and_dispatch(inbound)).await
     }
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
@@ -185,7 +185,7 @@ impl ChannelIntake for ChannelReceiver {
         let event = reaction.event.clone();
         let work = async {
             let Some(press) = self.intake.press_of(reaction).await? else { return Ok(()) };
-            self.try_take(Inbound::ButtonPress(press)).await.map(drop)
+            self.journal_and_dispatch(Inbound::ButtonPress(press)).await.map(drop)
         };
         self.attempt(&event, (), work).await
     }

@@ -1,4 +1,4 @@
-//! What leaves: each message of the outbox sent once, at the pace that its platform allows.
+//! Delivery: each message of the outbox is sent once, at the pace that its platform allows.
 
 mod claimed;
 pub mod events;

@@ -1,4 +1,4 @@
-//! What follows an attempt, above all one that the platform refused: no message is lost without a word.
+//! The outcome of an attempt, above all a refusal: no message is lost without a word.
 //!
 //! Properties:
 //!

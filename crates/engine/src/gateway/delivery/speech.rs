@@ -20,7 +20,6 @@ use chrono_tz::Tz;
 
 use super::outbox::Deliverer;
 
-/// What speaking needs.
 pub struct SpeechRenderer {
     pub speaker: Speaker,
     pub settings: Arc<Reloadable<Settings>>,
