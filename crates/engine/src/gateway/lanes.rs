@@ -192,21 +192,25 @@ impl Lanes {
         }
     }
 
-    /// Does the next piece of work in a lane.
+    /// Goes on with the next turn of a lane, or begins one.
     async fn step(self: &Arc<Self>, lane: &Lane) -> Result<Next> {
         let Lane { conversation, number } = lane;
-        let is_background = *number != 0;
-        let store = &self.conversations.store;
-        let instance = &self.conversations.instance.id;
-        let open = turns::next(store, conversation, instance, *number).await?;
+        let Conversations { store, instance, .. } = &*self.conversations;
+        let open = turns::next(store, conversation, &instance.id, *number).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
-        if let (Some(turn), None) = (open, retry_at) {
-            let span = turn_span(&turn.id, conversation);
-            if let Some(leased) = self.conversations.resume(turn).instrument(span).await? {
-                self.run(leased).await?;
-            }
-            return Ok(Next::Look);
+        let (Some(turn), None) = (open, retry_at) else { return self.begin_next(lane, retry_at).await };
+        let span = turn_span(&turn.id, conversation);
+        if let Some(leased) = self.conversations.resume(turn).instrument(span).await? {
+            self.run(leased).await?;
         }
+        Ok(Next::Look)
+    }
+
+    /// Begins a turn for the next messages of a lane, and runs it. `retry_at` is when a failed turn of the lane may go on.
+    async fn begin_next(self: &Arc<Self>, lane: &Lane, retry_at: Option<i64>) -> Result<Next> {
+        let Lane { conversation, number } = lane;
+        let is_background = *number != 0;
+        let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         // No two background lanes may take the same message.
         let starting = if is_background { Some(self.workers.starting.lock().await) } else { None };
         let rows = self.access.waiting(store, conversation, instance).await?;
@@ -301,10 +305,10 @@ impl Lanes {
 
     async fn run(&self, leased: LeasedTurn) -> Result<TurnOutcome> {
         let span = turn_span(&leased.turn.id, &leased.turn.conversation_id);
-        self.run_inside(leased).instrument(span).await
+        self.run_or_put_back(leased).instrument(span).await
     }
 
-    async fn run_inside(&self, mut leased: LeasedTurn) -> Result<TurnOutcome> {
+    async fn run_or_put_back(&self, mut leased: LeasedTurn) -> Result<TurnOutcome> {
         let turn = leased.turn.id.clone();
         let run = std::panic::AssertUnwindSafe(Box::pin(self.conversations.run(&mut leased))).catch_unwind();
         let Ok(outcome) = run.await else {
