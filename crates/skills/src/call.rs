@@ -22,7 +22,6 @@ pub struct Call<'a> {
     pub direct: bool,
     /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.
     pub position: (i64, i64),
-    /// What the agent may do.
     pub grant: &'a Grant,
     /// The roles from the top of the agent's tree down to its own, where there are several.
     pub path: &'a [String],

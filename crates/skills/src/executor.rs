@@ -113,7 +113,6 @@ impl Executor {
     }
 }
 
-/// A call being made.
 struct ActiveCall<'a> {
     executor: &'a Executor,
     ctx: &'a TurnContext,

@@ -127,7 +127,7 @@ impl Answer {
     }
 
     /// Reads the answer to a question of this kind from its text form or a button's name.
-    pub fn to(kind: &QuestionKind, text: &str) -> Option<Self> {
+    pub fn parse(kind: &QuestionKind, text: &str) -> Option<Self> {
         match (kind, text) {
             (QuestionKind::Continue { .. }, "continue") => Some(Self::Continue),
             (QuestionKind::Continue { .. }, "summarise") => Some(Self::Summarise),

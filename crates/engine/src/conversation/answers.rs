@@ -117,6 +117,7 @@ pub(super) fn by_number(text: &str, question: &QuestionRow) -> Option<Answer> {
     typed(words, &question.kind).filter(|_| !matches!(question.kind, QuestionKind::Input { .. }))
 }
 
+/// The answers of a press, each with its question: a button may be for all questions of its message.
 pub(super) fn press(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Vec<(QuestionRow, Answer)> {
     let Some((_, which)) = button(text) else { return Vec::new() };
     if let Some((_, answer)) = ALL.iter().find(|(name, _)| *name == which) {
@@ -253,6 +254,7 @@ pub fn is_for_all(which: &str) -> bool {
     which == SHOW || ALL.iter().any(|(name, _)| *name == which)
 }
 
+/// Reads the id of a question's button, `QUESTION:WHICH`; none if it is another button's.
 pub fn button(button: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = button.split_once(':')?;
     let is_button = matches!(which, "continue" | "summarise" | "stop" | "approve" | "change" | "reject")
@@ -273,13 +275,13 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
     }
     match kind {
         QuestionKind::Approval { rule: Some(_), .. } if which == ALWAYS => Some(Answer::Approve),
-        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::parse(kind, which),
         QuestionKind::Choice { options, .. } => {
             options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
         }
         QuestionKind::Plan { .. } if which == "change" => Some(Answer::change("")),
         QuestionKind::Plan { .. } => {
-            Answer::to(kind, which).filter(|answer| matches!(answer, Answer::Approve | Answer::Reject))
+            Answer::parse(kind, which).filter(|answer| matches!(answer, Answer::Approve | Answer::Reject))
         }
         QuestionKind::Input { .. } => None,
     }
@@ -442,7 +444,7 @@ mod tests {
         }
         for words in ["approve", "run", "reject"] {
             let stored = Answer::change(words);
-            assert_eq!(Answer::to(&plan, stored.as_str()), Some(stored), "{words}");
+            assert_eq!(Answer::parse(&plan, stored.as_str()), Some(stored), "{words}");
         }
         assert_eq!(
             pressed("change", &plan).and_then(|answer| answer.wish().map(str::to_owned)),

@@ -51,7 +51,6 @@ use crate::orchestrator::Orchestrator;
 pub struct Conversations {
     pub store: Store,
     pub instance: Arc<Instance>,
-    /// The planner of turns.
     pub orchestrator: Arc<Orchestrator>,
     /// The limits, the owners, and other settings that can change at run time.
     pub settings: Arc<Reloadable<Settings>>,

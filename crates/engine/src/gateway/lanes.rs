@@ -45,7 +45,6 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_SLEEP: u64 = 61_000;
 
 pub struct Lanes {
-    /// The conversations whose turns run here.
     pub conversations: Arc<Conversations>,
     pub access: Arc<Access>,
     pub workers: SharedWorkerSet,
@@ -79,7 +78,7 @@ pub enum OnArrival {
     /// It is journalled, and its lane has seen to it.
     Journalled,
     /// It was journalled before.
-    Known,
+    Duplicate,
     /// Nothing is written, so the caller journals it: its lane is at work, or no turn may begin here now.
     NotJournalled,
 }
@@ -116,9 +115,9 @@ impl Lanes {
                 Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
                     let Conversations { instance, .. } = &*lanes.conversations;
                     let journalled = lanes.conversations.journal(&row.as_new(instance.owner())).await;
-                    (journalled.map(|row| row.map_or(OnArrival::Known, |_| OnArrival::Journalled)), None)
+                    (journalled.map(|row| row.map_or(OnArrival::Duplicate, |_| OnArrival::Journalled)), None)
                 }
-                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(OnArrival::Known), None),
+                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(OnArrival::Duplicate), None),
                 Err(error) => (Err(error), None),
             };
             // Also without a turn: somebody may have woken the lane meanwhile.

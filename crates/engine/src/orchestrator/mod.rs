@@ -131,7 +131,8 @@ struct Run<'a> {
     wake_at: Option<i64>,
     /// The record of the model's last response, written when the turn ends.
     last_writes: Batch,
-    tasks: JoinSet<Outcome>,
+    /// The agents at work.
+    running: JoinSet<EndedAgent>,
     /// Whether nothing of the turn has run before.
     is_new: bool,
     /// Whether it has looked for what the person wrote before it went on.
@@ -139,7 +140,7 @@ struct Run<'a> {
 }
 
 /// An agent's name and how its task ended.
-type Outcome = (String, Result<AgentEnd>);
+type EndedAgent = (String, Result<AgentEnd>);
 
 impl Orchestrator {
     /// Runs or continues a turn, whose message is `text`, until it ends or has to wait. `first_messages` makes those of a
@@ -265,7 +266,7 @@ impl Orchestrator {
             direct: None,
             wake_at: None,
             last_writes: Batch::new(),
-            tasks: JoinSet::new(),
+            running: JoinSet::new(),
             is_new,
             has_listened: false,
         })

@@ -22,7 +22,7 @@ use tracing::Instrument;
 use super::direct::run_request;
 use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, ToolContext, ToolUse};
-use super::{GET_SKILL, Outcome, Run, TurnEnd};
+use super::{EndedAgent, GET_SKILL, Run, TurnEnd};
 
 /// The skills of our own that list events.
 const LISTS_EVENTS: [&str; 2] = ["calendar.list_events", "calendar.check_availability"];
@@ -124,7 +124,7 @@ impl Run<'_> {
             }
             self.show(Some("working"));
             tokio::select! {
-                ended = self.tasks.join_next() => self.ended(ended).await?,
+                ended = self.running.join_next() => self.ended(ended).await?,
                 Ok(()) = answered.changed() => self.wake_waiting(),
                 () = self.ctx.io.sub_progress.changed() => {}
                 () = self.ctx.control.cancel.cancelled() => return self.cancelled().await.map(Some),
@@ -482,7 +482,7 @@ impl Run<'_> {
             }
         });
         let work = async move { (id, run.await) };
-        self.tasks.spawn(work.in_current_span());
+        self.running.spawn(work.in_current_span());
     }
 
     /// The conversation as the model has it, for agents whose tree may have it too.
@@ -494,7 +494,7 @@ impl Run<'_> {
         }
     }
 
-    async fn ended(&mut self, ended: Option<Result<Outcome, tokio::task::JoinError>>) -> Result<()> {
+    async fn ended(&mut self, ended: Option<Result<EndedAgent, tokio::task::JoinError>>) -> Result<()> {
         // An agent whose code panics ends like any other: see `Agents::run_isolated`.
         let Some(Ok((id, end))) = ended else { return Ok(()) };
         let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
@@ -537,7 +537,7 @@ impl Run<'_> {
 
     pub(super) async fn finish_agents(&mut self) -> Result<()> {
         while self.task_graph.is_busy() {
-            let ended = self.tasks.join_next().await;
+            let ended = self.running.join_next().await;
             self.ended(ended).await?;
         }
         Ok(())

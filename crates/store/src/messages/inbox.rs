@@ -301,7 +301,7 @@ pub fn edit_key(key: &str) -> String {
     format!(" edit:{key}")
 }
 
-pub async fn is_known(store: &Store, key: &str) -> Result<bool> {
+pub async fn is_journalled(store: &Store, key: &str) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
 }
 

@@ -94,7 +94,7 @@ impl FromRow<'_, AnyRow> for QuestionRow {
             turn_id: row.try_get("turn_id")?,
             execution_id: row.try_get("execution_id")?,
             person_id: row.try_get("person_id")?,
-            answer: answer.and_then(|answer| Answer::to(&kind, &answer)),
+            answer: answer.and_then(|answer| Answer::parse(&kind, &answer)),
             kind,
             state: row.try_get("state")?,
             body: row.try_get("body")?,

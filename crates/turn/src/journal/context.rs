@@ -369,7 +369,6 @@ impl TurnContext {
         questions::ask(batch, &question, self.store.now());
     }
 
-    /// A question of this turn to its person.
     fn question(&self, id: QuestionId, outbox_id: OutboxId, kind: QuestionKind) -> QuestionRow {
         let expires = i64::try_from(self.limits.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
         QuestionRow {

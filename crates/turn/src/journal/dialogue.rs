@@ -30,7 +30,6 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// A prefix, identified by its hash.
     pub fn new(system: PromptText, tools: Vec<Tool>) -> Arc<Self> {
         let digest =
             Sha256::new().chain_update(system.as_str()).chain_update([0]).chain_update(tools_json(&tools));

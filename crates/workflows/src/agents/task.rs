@@ -106,7 +106,6 @@ pub struct Assignment<'a> {
     pub asked: Option<Vec<String>>,
     /// The task of the agent that delegates; none for the orchestrator.
     pub parent: Option<&'a AgentTask>,
-    /// How its work will be judged.
     pub success_criteria: Option<String>,
     /// The skills that the person may use in this chat.
     pub offered: &'a BTreeMap<String, AccessLevel>,

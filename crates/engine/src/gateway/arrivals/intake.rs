@@ -344,7 +344,7 @@ impl Intake {
         if meant.iter().any(QuestionRow::is_open) {
             return Ok(None);
         }
-        if inbox::is_known(store, &format!("{} {}", pressed.address.channel, pressed.event.0)).await? {
+        if inbox::is_journalled(store, &format!("{} {}", pressed.address.channel, pressed.event.0)).await? {
             return Ok(None);
         }
         let is_expired = question.state == QuestionState::Expired;
@@ -486,7 +486,7 @@ impl Intake {
             let now = self.conversations.store.now();
             match self.lanes.begin_on_arrival(row.as_stored(0, now)).await? {
                 OnArrival::Journalled => return Ok(Some(Journalled(None))),
-                OnArrival::Known => return Ok(None),
+                OnArrival::Duplicate => return Ok(None),
                 OnArrival::NotJournalled => {}
             }
         }

@@ -53,7 +53,6 @@ pub struct Deliverer {
     /// Which channels this process sends to.
     pub cluster: Arc<Cluster>,
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
     /// The progress shown until the answer comes.
     pub progress: Arc<ProgressDisplay>,
@@ -61,7 +60,6 @@ pub struct Deliverer {
     pub filters: HashMap<String, DeliveryFilter>,
     /// Says answers to voice notes aloud, if that is set up.
     pub renderer: Option<SpeechRenderer>,
-    /// The workers, one per conversation.
     pub workers: SharedWorkerSet,
     /// When what dead instances were sending was first seen: the row, its part and attempt.
     pub left: moka::future::Cache<(OutboxId, i64, i64), Instant>,
@@ -79,6 +77,7 @@ pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 pub(in crate::gateway) enum Step {
     /// A row is done; there may be more.
     Done,
+    /// The same row goes on: with its next part, or in another form.
     More,
     Nothing,
     /// The next row has to wait.
@@ -220,7 +219,7 @@ impl Deliverer {
                 Reconciliation::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Reconciliation::NotSent => {}
                 Reconciliation::Unavailable => {
-                    return self.later(&row, OutboxState::Unknown, None, "couldn't look it up").await;
+                    return self.reschedule(&row, OutboxState::Unknown, None, "couldn't look it up").await;
                 }
             }
         } else {
@@ -326,7 +325,8 @@ impl Deliverer {
         });
     }
 
-    pub(super) async fn later(
+    /// Tries a row again, or looks it up, after the platform's pause, or one that grows with its attempts.
+    pub(super) async fn reschedule(
         &self,
         row: &OutboxRow,
         state: OutboxState,

@@ -48,7 +48,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 pub struct ProgressDisplay {
     pub store: Store,
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// Coordinates everything that is sent to one chat.
     pub gate: SendGate,
     pub turns: Mutex<HashMap<TurnId, Watched>>,
 }

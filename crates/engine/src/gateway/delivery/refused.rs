@@ -29,6 +29,7 @@ use super::form;
 use super::outbox::{Deliverer, Step};
 
 impl Deliverer {
+    /// Stores the outcome of an attempt, and decides what follows.
     pub(in crate::gateway) async fn conclude(
         &self,
         conversation: &ConversationId,
@@ -38,9 +39,9 @@ impl Deliverer {
     ) -> Result<Step> {
         match delivery {
             Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
-            Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
+            Delivery::Retry(after) => self.reschedule(row, OutboxState::Pending, after, "not sent").await,
             Delivery::Unknown => {
-                self.later(row, OutboxState::Unknown, None, "unclear whether it was sent").await
+                self.reschedule(row, OutboxState::Unknown, None, "unclear whether it was sent").await
             }
             Delivery::FileRefused(reason) | Delivery::Refused(reason) if form::is_voice_part(row, port) => {
                 tracing::warn!(
