@@ -241,7 +241,7 @@ impl ActiveCall<'_> {
 
     /// Whether the person has written something that goes before this effect. What stays in our own store can be undone.
     fn waits_for_news(&self, skill: &Skill) -> bool {
-        self.ctx.control.arrivals.has_news()
+        self.ctx.control.steering.has_news()
             && skill.has_effect()
             && self.effect(skill) != Idempotency::OwnStore
     }

@@ -85,8 +85,8 @@ pub struct Handle {
     pub paused: Arc<AtomicBool>,
     /// Whose turn it is, if it takes over what they write while it runs.
     talks_with: Option<PersonId>,
-    /// Counts what they write.
-    arrivals: Arc<watch::Sender<usize>>,
+    /// How many messages they have written.
+    written: Arc<watch::Sender<usize>>,
     /// The newest row that is counted.
     newest: Arc<AtomicI64>,
     /// How often a model's call was given up for it.
@@ -100,7 +100,7 @@ impl Handle {
         Self {
             conversation: turn.conversation_id.clone(),
             talks_with: turn.is_talk().then(|| turn.person_id.clone()),
-            arrivals: Arc::default(),
+            written: Arc::default(),
             newest: Arc::default(),
             given_up: Arc::default(),
             cancel: CancellationToken::new(),
@@ -140,12 +140,12 @@ impl Running {
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
-    /// Tells the running turn of a conversation that its person has written this.
-    pub fn arrived(&self, row: &InboxRow) {
+    /// Tells the running turns of a conversation that their person has written this.
+    pub fn steer(&self, row: &InboxRow) {
         for handle in self.of(&row.conversation_id) {
             let is_theirs = handle.talks_with.as_ref() == Some(&row.person_id);
             if is_theirs && handle.newest.fetch_max(row.id, Ordering::Relaxed) < row.id {
-                handle.arrivals.send_modify(|count| *count += 1);
+                handle.written.send_modify(|count| *count += 1);
             }
         }
     }
@@ -183,7 +183,7 @@ impl Conversations {
         }
         if !self.instance.is_alone() {
             let rows = inbox::for_running(&self.store, &self.instance.id).await?;
-            rows.iter().filter(|row| !command::is_run(&row.text)).for_each(|row| self.running.arrived(row));
+            rows.iter().filter(|row| !command::is_run(&row.text)).for_each(|row| self.running.steer(row));
         }
         for (turn, signal) in control::signals(&self.store, &self.instance.id).await? {
             let Some(running) = self.running.get(&turn) else { continue };

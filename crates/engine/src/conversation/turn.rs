@@ -22,7 +22,7 @@ use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, Result, StoreError, outbox, questions, runs, spending, watches};
 use adjutant_turn::journal::{
-    AgentSlots, Arrivals, Budget, ChatLock, ClaimedMessage, TurnContext, TurnControl, TurnEvent, TurnFacts,
+    AgentSlots, Budget, ChatLock, ClaimedMessage, Steering, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,
 };
 use adjutant_turn::wording::{self, StatusSummary};
@@ -339,9 +339,9 @@ impl Conversations {
                 answered: handle.answered.subscribe(),
                 asked: Arc::default(),
                 asking: Arc::default(),
-                arrivals: match is_scheduled {
-                    true => Arrivals::none(),
-                    false => Arrivals::new(&handle.arrivals, &handle.given_up),
+                steering: match is_scheduled {
+                    true => Steering::none(),
+                    false => Steering::new(&handle.written, &handle.given_up),
                 },
             },
             trust: TurnTrust::new(own_text.as_deref()),

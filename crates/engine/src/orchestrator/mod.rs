@@ -169,7 +169,7 @@ impl Orchestrator {
             None => direct,
         };
         match run.direct {
-            Some(_) => run.ctx = run.ctx.without_arrivals(),
+            Some(_) => run.ctx = run.ctx.without_steering(),
             None if !begun.is_new => run.skip_done_meanwhile(begun.rows).await?,
             None => {}
         }
@@ -332,7 +332,7 @@ impl Run<'_> {
     /// One model call, and the dispatches in its response.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>> {
         let mut request = self.dialogue.request();
-        let unfinished = self.ctx.control.arrivals.unfinished_answer();
+        let unfinished = self.ctx.control.steering.unfinished_answer();
         // While agents are open, a text isn't the answer yet.
         request.live = (!self.task_graph.is_open()).then(|| self.live(&unfinished));
         self.tell_unfinished(&mut request, &unfinished);
@@ -368,7 +368,7 @@ impl Run<'_> {
                     batch.append(std::mem::take(&mut self.last_writes));
                     self.ctx.store.write(batch).await?;
                     self.direct = Some(basic);
-                    self.ctx = self.ctx.clone().without_arrivals();
+                    self.ctx = self.ctx.clone().without_steering();
                     return Ok(None);
                 }
                 self.finish_agents().await?;
@@ -380,7 +380,7 @@ impl Run<'_> {
         };
         if let Some(whole) = continued(&unfinished, &response.text) {
             response.text = whole;
-            self.ctx.control.arrivals.went_on();
+            self.ctx.control.steering.went_on();
         }
         self.collect_first(&mut response);
         if response.tool_calls.is_empty() {
@@ -502,7 +502,7 @@ impl Run<'_> {
             return;
         }
         let unfinished = || {
-            let live = self.live(&self.ctx.control.arrivals.unfinished_answer());
+            let live = self.live(&self.ctx.control.steering.unfinished_answer());
             Some(live).filter(|live| !live.text().is_empty())
         };
         self.ctx.io.events.send(TurnEvent::Progress(Progress {

@@ -31,8 +31,8 @@ const MAX_UNFINISHED: usize = 8_000;
 impl Run<'_> {
     /// Waits until the person writes something for which a model's call is given up.
     pub(super) async fn interruption(&self) {
-        match self.ctx.control.arrivals.may_give_up() {
-            true => self.ctx.control.arrivals.news().await,
+        match self.ctx.control.steering.may_give_up() {
+            true => self.ctx.control.steering.news().await,
             false => std::future::pending().await,
         }
     }
@@ -47,7 +47,7 @@ impl Run<'_> {
     ) -> Result<()> {
         let above = self.told_beside();
         let shown = live.map(LiveText::text).unwrap_or_default();
-        self.ctx.control.arrivals.gave_up(shown.strip_prefix(&above).unwrap_or_default().trim_start());
+        self.ctx.control.steering.gave_up(shown.strip_prefix(&above).unwrap_or_default().trim_start());
         let budget = &self.ctx.limits.budget;
         budget.uncount_orchestrator_call();
         budget.spend(estimate, false);
@@ -68,7 +68,7 @@ impl Run<'_> {
     pub(super) async fn listen(&mut self) -> Result<bool> {
         // What overtook an effect before a crash is still to be read.
         let is_left = !std::mem::replace(&mut self.has_listened, true) && self.was_overtaken();
-        if self.direct.is_some() || !(self.ctx.control.arrivals.look() || is_left) {
+        if self.direct.is_some() || !(self.ctx.control.steering.look() || is_left) {
             return Ok(false);
         }
         let is_blank = self.dialogue.recorded() == 0;

@@ -93,13 +93,12 @@ pub struct TurnControl {
     pub asked: Arc<AtomicBool>,
     /// Held while a question is written, so that only one of them stands below what the model said before.
     pub asking: Arc<tokio::sync::Mutex<()>>,
-    /// What the person writes while the turn runs.
-    pub arrivals: Arrivals,
+    pub steering: Steering,
 }
 
-/// Whether the turn's person has written again since it last looked. Clones share what was looked at.
+/// What the turn's person writes while it runs: whether there is more since it last looked. Clones share that look.
 #[derive(Debug, Clone)]
-pub struct Arrivals {
+pub struct Steering {
     count: watch::Receiver<usize>,
     seen: Arc<AtomicUsize>,
     given_up: GivenUp,
@@ -108,7 +107,7 @@ pub struct Arrivals {
 /// How often a turn gave up a model's call for more words of its person, and the answer as far as they had read it.
 pub type GivenUp = Arc<Mutex<(usize, String)>>;
 
-impl Arrivals {
+impl Steering {
     /// The messages that `count` counts from now on, in a turn that has given up so many calls.
     pub fn new(count: &watch::Sender<usize>, given_up: &GivenUp) -> Self {
         let count = count.subscribe();
@@ -240,13 +239,13 @@ impl TurnContext {
     #[must_use]
     pub fn with_words_of(&self, workflow: &str) -> Self {
         let trust = TurnTrust { workflow: workflow.into(), words: Arc::default(), ..self.trust.clone() };
-        Self { trust, ..self.clone().without_arrivals() }
+        Self { trust, ..self.clone().without_steering() }
     }
 
     /// The same turn, which doesn't heed what the person writes meanwhile.
     #[must_use]
-    pub fn without_arrivals(mut self) -> Self {
-        self.control.arrivals = Arrivals::none();
+    pub fn without_steering(mut self) -> Self {
+        self.control.steering = Steering::none();
         self
     }
 

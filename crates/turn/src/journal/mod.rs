@@ -21,7 +21,7 @@ mod wishes;
 pub use budget::{Budget, Limit, Limits};
 pub use chat_lock::{ChatLock, ClaimedMessage, InFlight, LockChat};
 pub use context::{
-    Arrivals, GivenUp, Question, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust,
+    GivenUp, Question, Steering, TurnContext, TurnControl, TurnFacts, TurnIo, TurnLimits, TurnTrust,
     below_unshown, show_unshown, unshown, without_token,
 };
 pub use dialogue::{Dialogue, Prefix};

@@ -38,7 +38,7 @@ impl Run<'_> {
         // from outside wrote the plan, or the words of its draft.
         let ctx = match self.is_config {
             true => self.ctx.with_words_of(&self.stored.text),
-            false => self.ctx.clone().without_arrivals(),
+            false => self.ctx.clone().without_steering(),
         };
         let ctx = ctx.cancelled_by(cancel.clone());
         // Workflows nest; unboxed, all of an agent would lie on the stack.

@@ -22,7 +22,7 @@ impl Lanes {
         }
         if !is_background {
             if !self.wake_lane(lane(0)) && row.is_steering() && !command::is_run(&row.text) {
-                self.conversations.running.arrived(row);
+                self.conversations.running.steer(row);
             }
             return;
         }
