@@ -1,4 +1,4 @@
-//! Decides who may talk to the assistant. Only an [`Admitted`] starts a turn, and only this module makes one.
+//! Decides who may talk to the assistant. No turn begins to run without an [`Admitted`], which only this module makes.
 //!
 //! Access is denied by default. Owners, people in the configuration, and people let in by a code have access. Nothing
 //! is cached here, so changes apply from the next message on.

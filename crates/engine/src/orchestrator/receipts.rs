@@ -101,8 +101,8 @@ impl Run<'_> {
         Ok(turn.and_then(|turn| turn.answer).unwrap_or_default())
     }
 
-    /// The receipts of the turn's effects that neither an answer has already nor stood above a question, in the order of
-    /// the calls.
+    /// The receipts of the turn's effects, in the order of the calls, without those that stand in the answer or have stood
+    /// above a question.
     pub(super) async fn receipts(&self, answer: &outbox::Message) -> Result<Vec<String>> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();
@@ -119,34 +119,34 @@ impl Run<'_> {
                 }
                 _ => skill.has_effect(),
             });
-            let title = registered.map(|skill| skill.title().to_owned()).unwrap_or_default();
             let is_made_good = row.status != ExecutionStatus::Completed
                 && calls[at + 1..]
                     .iter()
                     .any(|later| later.skill == row.skill && later.status == ExecutionStatus::Completed);
-            if is_effect && !is_made_good {
-                let report = call::report(row);
-                let error = report.error.as_ref();
-                // A model corrects wrong arguments, and a person knows what they rejected.
-                let is_expected = error.is_some_and(|error| {
-                    matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected | ErrorKind::Overtaken)
-                });
-                if !is_expected {
-                    // What a server says of its own doing is no receipt.
-                    let done = match registered.is_some_and(|skill| skill.handler.tool().is_some()) {
-                        true => format!("{skill}: {title}"),
-                        false => report.summary.clone(),
-                    };
-                    let text = error.map_or(done, |error| error.for_person(report.status));
-                    let rule = self.rule_of(row).await?;
-                    let is_told = is_result
-                        && error.is_none()
-                        && rule.is_none()
-                        && answer.text.contains(&report.summary);
-                    let line = wording::receipts::line(&title, report.status, &text).filter(|_| !is_told);
-                    lines.extend(line.map(|line| (row.path(&rows), line + &rule.unwrap_or_default())));
-                }
+            if !is_effect || is_made_good {
+                continue;
             }
+            let report = call::report(row);
+            let error = report.error.as_ref();
+            // A model corrects wrong arguments, and a person knows what they rejected.
+            let is_expected = error.is_some_and(|error| {
+                matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected | ErrorKind::Overtaken)
+            });
+            if is_expected {
+                continue;
+            }
+            let title = registered.map(|skill| skill.title().to_owned()).unwrap_or_default();
+            // What a server says of its own doing is no receipt.
+            let done = match registered.is_some_and(|skill| skill.handler.tool().is_some()) {
+                true => format!("{skill}: {title}"),
+                false => report.summary.clone(),
+            };
+            let text = error.map_or(done, |error| error.for_person(report.status));
+            let rule = self.rule_of(row).await?;
+            let is_told =
+                is_result && error.is_none() && rule.is_none() && answer.text.contains(&report.summary);
+            let line = wording::receipts::line(&title, report.status, &text).filter(|_| !is_told);
+            lines.extend(line.map(|line| (row.path(&rows), line + &rule.unwrap_or_default())));
         }
         if lines.is_empty() {
             return Ok(Vec::new());
