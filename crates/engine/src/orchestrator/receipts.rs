@@ -52,26 +52,8 @@ impl Run<'_> {
             let results = shown.lines().filter_map(|line| line.strip_prefix("✓ "));
             answer.text = wording::receipts::unshown(answer.text.lines(), results).join("\n");
         }
-        // What the model said as its answer while agents were open, or beside results that are the answer, and what is
-        // longer than a line, as far as no question has shown it. Where there is nothing to tell, that isn't told either.
-        let is_silent = answer.text.is_empty();
-        let last = self.dialogue.unanswered().map(|round| round.n);
-        let is_beside = |round: &&Round| {
-            let is_answer =
-                last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
-            let is_beside = !is_silent && !round.calls.is_empty() && is_told(&round.text);
-            (is_answer || is_beside) && !round.text.trim().is_empty()
-        };
-        let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
-        if !beside.is_empty() {
-            for (n, text) in unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
-                let text = wording::receipts::untold(text, &answer.text);
-                if beside.contains(n) && !text.is_empty() {
-                    answer.text = format!("{text}\n\n{}", answer.text).trim_end().to_owned();
-                }
-            }
-        }
-        answer.text = wording::receipts::under(&answer.text, &lines);
+        let text = self.below_texts_beside(answer.text).await?;
+        answer.text = wording::receipts::under(&text, &lines);
         let mut skills = self.task_graph.agents.iter().filter_map(|agent| agent.task.skills.first());
         let open = match skills.any(|skill| skill.starts_with("assistant.")) {
             true => builtin::still_open(&self.ctx, &self.registry).await?,
@@ -81,6 +63,30 @@ impl Run<'_> {
             answer.text = format!("{}\n\n{}", answer.text, wording::questions::left_open(&open))
                 .trim_start()
                 .to_owned();
+        }
+        Ok(answer)
+    }
+
+    /// An answer below what the model said as its answer while agents were open, or beside results that are the answer, and
+    /// what is longer than a line, as far as no question has shown it. Where there is nothing to tell, that isn't told either.
+    async fn below_texts_beside(&self, mut answer: String) -> Result<String> {
+        let is_silent = answer.is_empty();
+        let last = self.dialogue.unanswered().map(|round| round.n);
+        let is_beside = |round: &&Round| {
+            let is_answer =
+                last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
+            let is_beside = !is_silent && !round.calls.is_empty() && is_told(&round.text);
+            (is_answer || is_beside) && !round.text.trim().is_empty()
+        };
+        let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
+        if beside.is_empty() {
+            return Ok(answer);
+        }
+        for (n, text) in unshown(&self.ctx.store, &self.ctx.turn.id).await?.iter().rev() {
+            let text = wording::receipts::untold(text, &answer);
+            if beside.contains(n) && !text.is_empty() {
+                answer = format!("{text}\n\n{answer}").trim_end().to_owned();
+            }
         }
         Ok(answer)
     }

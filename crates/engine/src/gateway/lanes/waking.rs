@@ -1,4 +1,5 @@
-//! Which lanes begin to work, or look again.
+//! Which lanes begin to work, or look again: after a message (`wake_for`), after an answer or a command (`wake_ready`), once
+//! a message is whole (`hand_over`), and what maintenance (`wake`) or `gateway::sharing` (`wake_waiting`) has found.
 
 use std::sync::Arc;
 
