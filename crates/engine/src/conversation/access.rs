@@ -43,7 +43,6 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether this account may talk to the assistant.
     pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool> {
         let settings = self.settings.current();
         let by_file =

@@ -21,7 +21,6 @@ pub(super) struct Agent {
     pub(super) row: ExecutionRow,
     pub(super) task: AgentTask,
     pub(super) status: ExecutionStatus,
-    /// Its report, once it has ended.
     pub(super) report: Option<Report>,
     /// Whether it is running in this process.
     pub(super) at_work: bool,

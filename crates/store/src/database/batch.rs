@@ -67,7 +67,6 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
@@ -161,7 +160,6 @@ impl Batch {
         self
     }
 
-    /// Whether it has no statements.
     pub fn is_empty(&self) -> bool {
         self.statements.is_empty()
     }

@@ -62,7 +62,6 @@ pub enum LimitReached {
 pub(super) enum NotReserved {
     /// A budget doesn't cover it.
     Refused(Refused),
-    /// The store failed, or the lease is lost.
     Store(StoreError),
 }
 

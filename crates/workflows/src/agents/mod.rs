@@ -42,7 +42,6 @@ use crate::roles::Roles;
 pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
 
 pub struct Agents {
-    /// Makes their skill calls.
     pub executor: Executor,
     pub model: SharedModel,
     pub roles: Arc<Roles>,
