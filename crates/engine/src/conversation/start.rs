@@ -1,4 +1,4 @@
-//! The start of a turn: one commit that takes its lane and its messages.
+//! The start of a turn: one commit that takes its lane and its messages. One that needs no work is added as done.
 
 use adjutant_chat::EventId;
 use adjutant_l10n as l10n;

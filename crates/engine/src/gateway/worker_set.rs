@@ -1,4 +1,4 @@
-//! Which workers run, and waking them.
+//! The set of running workers, one per job: starts, wakes and stops them without losing a wake-up.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,4 +1,4 @@
-//! Whether the channels receive.
+//! The channels' health: whether each receives, and if not, why.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

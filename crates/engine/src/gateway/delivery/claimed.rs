@@ -1,9 +1,9 @@
 //! Sends an answer that the commit that ended its turn has claimed: one commit less before the person reads it.
 //!
-//! What a crash changes: between that commit and the sending, it now leaves a row that is `sending`, where it left one
-//! that is `pending`. So the next process looks for the answer on the platform before it sends it, as it does for every
-//! claimed row; it finds nothing, and sends it. Where only the reply to that commit is lost, this process does the same:
-//! whoever ends a turn in vain wakes its delivery. Nothing that was sent is ever taken for unsent.
+//! A crash between that commit and the sending leaves a row that is `sending`. So the next process looks for the answer on
+//! the platform before it sends it, as it does for every claimed row; it finds nothing, and sends it. Where only the reply
+//! to that commit is lost, this process does the same: a turn's end that fails wakes its delivery. Nothing that was sent is
+//! ever taken for unsent.
 //!
 //! An answer is claimed early only if nothing stands between it and the platform: its chat is free, the adapter knows
 //! the chat, the turn has shown no progress message that the answer would replace, and no earlier message waits there.
