@@ -25,6 +25,7 @@ pub(crate) enum Update {
     Message(IncomingMessage),
     /// A new text of a message.
     Edit(MessageEdit),
+    /// A reaction to a message.
     Reaction(IncomingReaction),
     /// A pressed button, with the query to answer.
     ButtonPress { press: ButtonPress, query: CallbackQueryId },
