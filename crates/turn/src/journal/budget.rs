@@ -143,8 +143,9 @@ pub struct Budget {
     skill_calls: AtomicI64,
     orchestrator_calls: AtomicI64,
     window_calls: AtomicI64,
-    /// Agents and skill calls that what a person started may take, if that is more than the limits.
-    allowed: (AtomicI64, AtomicI64),
+    /// As many as a plan that a person started may take, if that is more than the limits.
+    allowed_agents: AtomicI64,
+    allowed_skill_calls: AtomicI64,
     counted_from: (i64, i64),
     account: Mutex<Account>,
     exceeded: Mutex<Option<Limit>>,
@@ -162,7 +163,8 @@ impl Budget {
             skill_calls: AtomicI64::new(spent.skill_calls),
             orchestrator_calls: AtomicI64::new(spent.orchestrator_calls),
             window_calls: AtomicI64::new(spent.window_calls),
-            allowed: Default::default(),
+            allowed_agents: AtomicI64::default(),
+            allowed_skill_calls: AtomicI64::default(),
             counted_from: spent.counted_from,
             account: Mutex::new(Account { used: spent.used, granted: spent.granted, ..Account::default() }),
             exceeded: Mutex::new(None),
@@ -192,20 +194,20 @@ impl Budget {
     /// that is bounded by them.
     pub fn allow(&self, agents: u64, skill_calls: u64) {
         let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        self.allowed.0.fetch_max(count(agents), Ordering::Relaxed);
-        self.allowed.1.fetch_max(count(skill_calls), Ordering::Relaxed);
+        self.allowed_agents.fetch_max(count(agents), Ordering::Relaxed);
+        self.allowed_skill_calls.fetch_max(count(skill_calls), Ordering::Relaxed);
     }
 
     /// Counts an agent with a model, or returns the limit that forbids it.
     pub fn take_agent(&self) -> Result<(), Limit> {
         self.check_time()?;
-        self.take(&self.agents, (self.limits.agents_per_turn, &self.allowed.0), Limit::Agents)
+        self.take(&self.agents, (self.limits.agents_per_turn, &self.allowed_agents), Limit::Agents)
     }
 
     /// Counts a skill call, or returns the limit that forbids it.
     pub fn take_skill_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
-        let (allowed, limits) = (&self.allowed.1, &self.limits);
+        let (allowed, limits) = (&self.allowed_skill_calls, &self.limits);
         self.take(&self.window_calls, (limits.conversation_calls, allowed), Limit::ConversationCalls)?;
         self.take(&self.skill_calls, (limits.skill_calls_per_turn, allowed), Limit::SkillCalls)
     }
@@ -231,7 +233,7 @@ impl Budget {
     pub fn take_released_call(&self, asked_at: i64) -> Result<(), Limit> {
         self.before_model_call()?;
         let (turn, window) = self.counted_from;
-        let (allowed, limits) = (&self.allowed.1, &self.limits);
+        let (allowed, limits) = (&self.allowed_skill_calls, &self.limits);
         if asked_at < window {
             self.take(&self.window_calls, (limits.conversation_calls, allowed), Limit::ConversationCalls)?;
         }
