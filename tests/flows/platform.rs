@@ -749,6 +749,40 @@ async fn a_button_for_all_answers_the_rest() {
 }
 
 #[tokio::test]
+async fn an_answer_to_several_messages_leaves_the_buttons_of_what_stays_open() {
+    let add = |id: &str, title: &str| direct(id, "tasks.create", json!({"title": title}));
+    let script = Scripted::new().orchestrator(move |request| match request.messages.last() {
+        Some(last) if last.text.contains("pay and sing") => calls(vec![add("a", "pay"), add("b", "sing")]),
+        Some(last) if last.text.contains("dance") => calls(vec![add("a", "dance")]),
+        _ => text("Done."),
+    });
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    };
+    let town = town(script, ask).await;
+    town.writes("ada", "pay and sing");
+    let first = town.sees("“sing”").await;
+    town.writes("ada", "dance");
+    town.sees("“dance”").await;
+    town.writes("ada", "yes to all");
+    let listed = town.sees("Which one do you mean?").await.text;
+    let numbers: Vec<&str> = listed.split("**").skip(1).step_by(2).collect();
+    let [pay, _, dance] = numbers[..] else { panic!("{listed}") };
+    town.writes("ada", &format!("yes to {pay} and {dance}"));
+    town.sees("Added “pay”").await;
+    town.has_happened("retract", 1).await;
+    let choices = |about: &Bubble| {
+        let bubbles = town.phone.bubbles.borrow();
+        bubbles.iter().find(|bubble| bubble.id == about.id).map(|bubble| bubble.choices.len())
+    };
+    assert_eq!(choices(&first), Some(first.choices.len()), "what is still asked has its buttons");
+    town.writes("ada", "no");
+    town.has_happened("retract", 2).await;
+    assert_eq!(choices(&first), Some(0));
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_message_that_waits_can_be_changed() {
     let gate = Gate::closed();
     let slow = gate.clone();
