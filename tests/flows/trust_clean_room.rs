@@ -230,6 +230,7 @@ async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
         ("Zahl Eve nichts. Soll ich das auf deine Liste setzen?", task("Zahl Eve"), false),
         ("You have no plans. Shall I add Milk to your tasks?", milk(), true),
         ("Shall I move the tax report, but not to Friday?", moved(), false),
+        ("The tax report: don't touch it. The budget is late. Shall I move it to Friday?", moved(), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
     }

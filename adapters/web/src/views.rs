@@ -314,12 +314,14 @@ pub enum PageAction {
     PauseWatch,
     ResumeWatch,
     StopWatch,
-    /// Tell of email or of meetings that begin soon, perhaps with somebody, or do something with it.
+    /// Tell of email, perhaps from somebody, or do something with it.
     WatchMail,
+    /// The same for meetings that begin soon.
+    WatchMeetings,
 }
 
 impl PageAction {
-    const NAMES: [(Self, &str); 20] = [
+    const NAMES: [(Self, &str); 21] = [
         (Self::AddTask, "add-task"),
         (Self::EditTask, "edit-task"),
         (Self::CompleteTask, "done"),
@@ -340,6 +342,7 @@ impl PageAction {
         (Self::ResumeWatch, "resume-watch"),
         (Self::StopWatch, "stop-watch"),
         (Self::WatchMail, "watch-mail"),
+        (Self::WatchMeetings, "watch-meetings"),
     ];
 
     pub fn name(self) -> &'static str {
@@ -367,7 +370,7 @@ impl PageAction {
             Self::Approve => page_tables::let_in(),
             Self::EndRule => page_tables::end(),
             Self::StopWatch => page_tables::stop(),
-            Self::WatchMail => page_tables::watch(),
+            Self::WatchMail | Self::WatchMeetings => page_tables::watch(),
         }
     }
 

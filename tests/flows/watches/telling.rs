@@ -112,6 +112,7 @@ async fn one_mail_is_told_at_once_with_its_buttons_and_never_again() {
 
 #[tokio::test]
 async fn what_two_watches_have_found_is_told_once_with_both_reasons() {
+    const FAR: i64 = i64::MAX / 2;
     let app = app().await;
     let first = watch(&app, "first2", |_| {}).await;
     let beside = |row: &mut WatchRow| {
@@ -119,11 +120,17 @@ async fn what_two_watches_have_found_is_told_once_with_both_reasons() {
         row.condition.subject = vec!["offer".into()];
     };
     let second = watch(&app, "other2", beside).await;
+    let pauses = |row: &mut WatchRow| (row.source, row.next_at) = (first.source.clone(), FAR);
+    let paused = watch(&app, "pause2", pauses).await;
     let elsewhere = watch(&app, "place2", |_| {}).await;
     let mut batch = Batch::new();
-    for (watch, number, title) in
-        [(&first, 1, "Offer"), (&second, 1, "Offer"), (&second, 2, "Letter"), (&elsewhere, 1, "Elsewhere")]
-    {
+    for (watch, number, title) in [
+        (&first, 1, "Offer"),
+        (&second, 1, "Offer"),
+        (&paused, 1, "Offer"),
+        (&second, 2, "Letter"),
+        (&elsewhere, 1, "Elsewhere"),
+    ] {
         let item = mail(number, title);
         watches::found(app.store(), &mut batch, watch, &item.id, Some(&item));
     }
@@ -132,12 +139,10 @@ async fn what_two_watches_have_found_is_told_once_with_both_reasons() {
     let told = app.sees("“Offer”").await;
     let reason = "Why you get this: calls to a web address";
     let day = "(your watch of 21 November 2026)";
-    let text =
-        format!("📬 Eve, eve@acme.test: “Offer”\n\n1. {reason} {day}\n2. {reason} about “offer” {day}");
-    assert_eq!(
-        (told.text.as_str(), told.buttons()),
-        (&*text, vec!["Answer", "Tomorrow", "Stop 1", "Stop 2"])
-    );
+    let reasons = format!("1. {reason} {day}\n2. {reason} about “offer” {day}\n3. {reason} {day}");
+    assert_eq!(told.text, format!("📬 Eve, eve@acme.test: “Offer”\n\n{reasons}"));
+    assert_eq!(told.buttons(), ["Answer", "Tomorrow", "Stop 1", "Stop 2", "Stop 3"]);
+    assert_eq!(current(&app, &paused).await.next_at, FAR, "a pause doesn't grow");
     assert_eq!(is_told(&app, "“Elsewhere”").await, 1);
     assert_eq!(is_told(&app, "“Letter”").await, 0, "the second one has just told something");
     app.passes(MINUTE).await;

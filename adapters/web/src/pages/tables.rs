@@ -36,8 +36,10 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
 fn watch_form(frame: &Frame<'_>) -> Markup {
     let field = html! {
         (page_tables::tell_me()) " "
-        select name="text" aria-label=(page_tables::what()) {
-            @for kind in ["mail", "event_begins"] { option value=(kind) { (page_tables::watched(kind)) } }
+        select name="act" aria-label=(page_tables::what()) {
+            @for act in [PageAction::WatchMail, PageAction::WatchMeetings] {
+                option value=(act.name()) { (page_tables::watched(act.name())) }
+            }
         }
         " " (page_tables::tell_me_from()) " "
         input type="text" name="key" maxlength="50" placeholder="@acme.example" aria-label=(page_tables::from());
@@ -47,7 +49,7 @@ fn watch_form(frame: &Frame<'_>) -> Markup {
         input type="text" name="text" maxlength="1000" aria-label=(page_tables::what_to_do());
         " " (page_tables::until_day()) " " input type="date" name="text" aria-label=(page_tables::until());
     };
-    form(frame, PageAction::WatchMail, &field)
+    sent(frame, PageAction::WatchMail, &field)
 }
 
 /// What this process logged for a turn.
@@ -78,10 +80,14 @@ fn field(frame: &Frame<'_>, act: PageAction, name: &str) -> Markup {
 }
 
 fn form(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
+    sent(frame, act, &html! { input type="hidden" name="act" value=(act.name()); (field) })
+}
+
+/// A form whose field says itself what is done.
+fn sent(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
     html! {
         form.row method="post" action="/act" {
             (token(frame.token))
-            input type="hidden" name="act" value=(act.name());
             input type="hidden" name="back" value=(frame.path);
             label { (field) }
             button.other type="submit" { (act.label()) }

@@ -202,7 +202,11 @@ impl Scheduler {
             let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
             inbox::arrive(&mut batch, &row, store.now());
         } else {
-            let others = self.take_over(&mut batch, (watch, &event), &items).await?;
+            let only_tells = watch.action == WatchAction::Tell && watch.condition.judge.is_none();
+            let others = match only_tells {
+                true => self.take_over(&mut batch, (watch, &event), &items).await?,
+                false => Vec::new(),
+            };
             self.add_telling(&mut batch, (watch, &others), event, (&items, part.1), zone);
         }
         store.write(batch).await?;
@@ -221,18 +225,22 @@ impl Scheduler {
         let (store, mut others) = (&self.conversations.store, Vec::new());
         let things = items.iter().take(LINES).filter_map(|item| item.thing.as_ref());
         let shown: Vec<&WatchItem> = things.filter(|thing| !thing.is_unsure).collect();
-        for other in watches::active_on(store, &watch.source).await? {
-            let is_theirs =
-                other.person_id == watch.person_id && other.conversation_id == watch.conversation_id;
+        for other in watches::of_person(store, &watch.person_id).await? {
+            let is_beside = other.source == watch.source
+                && other.state == WatchState::Active
+                && other.conversation_id == watch.conversation_id;
             let only_tells = other.action == WatchAction::Tell && other.condition.judge.is_none();
-            if others.len() == OTHERS || other.id == watch.id || !is_theirs || !only_tells {
+            if others.len() == OTHERS || other.id == watch.id || !is_beside || !only_tells {
                 continue;
             }
-            let mut open = watches::open(store, &other.id, AT_ONCE).await?.items;
+            let mut open = watches::open(store, &other.id, STORM).await?.items;
             open.retain(|item| item.thing.as_ref().is_some_and(|thing| shown.contains(&thing)));
             if !open.is_empty() {
                 open.iter().for_each(|item| watches::leave_to(batch, item, event));
-                let next_at = store.now() + other.bounds.every_s.saturating_mul(1000);
+                // A pause that has begun isn't made longer.
+                let now = store.now();
+                let pause = other.bounds.every_s.saturating_mul(1000);
+                let next_at = if other.next_at <= now { now + pause } else { other.next_at };
                 watches::change(batch, &other, &WatchRow { next_at, ..other.clone() });
                 others.push(other);
             }

@@ -62,9 +62,9 @@ stop = Stop
 # Before the choice of what is watched.
 tell-me = Tell me about
 watched =
-    { $kind ->
-        [event_begins] meetings that begin soon
-       *[mail] email
+    { $act ->
+        [watch-meetings] meetings that begin soon
+       *[other] email
     }
 # Behind it, before a field for a name or an address, and before one for words: "email from … about …".
 tell-me-from = from

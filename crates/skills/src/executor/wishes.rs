@@ -282,14 +282,14 @@ impl Offer {
         let named = |words: &OwnWords| {
             shown.things().filter(|thing| words.hold_content(&thing.title)).collect::<Vec<_>>()
         };
-        let mut all = named(&self.asked);
+        let (mut all, mut said) = (named(&self.asked), &self.asked);
         if all.is_empty() {
-            all = named(&self.whole);
+            (all, said) = (named(&self.whole), &self.whole);
         }
         let is_it = |thing: &&Thing| {
             // An email is known by its sender, too.
             thing.id.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(" from "))
-                && denies_as(&thing.title, &self.asked)
+                && denies_as(&thing.title, said)
         };
         // "Shall I move them" may not be meant of what it says "not" of.
         let is_for_all = self.is_for_several && denies_as("", &self.whole);

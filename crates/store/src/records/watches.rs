@@ -353,11 +353,13 @@ pub async fn settled_since(
     Ok(rows.into_iter().filter_map(|row| Some(row.thing?.id)).collect())
 }
 
-/// What a person's watches that only tell have found since a time, the newest first.
+/// What a person's watches that only tell have found since a time, or have left to another one, the newest first.
 pub async fn found_since(store: &Store, person: &PersonId, since: i64, limit: i64) -> Result<Vec<ItemRow>> {
     let sql = select_items!(
-        "WHERE person_id = $1 AND found_at >= $2 AND state <> 'unfit' AND watch_id IN \
-         (SELECT id FROM watches WHERE action = 'tell') ORDER BY seq DESC LIMIT $3 + 0"
+        "WHERE person_id = $1 AND found_at >= $2 AND state <> 'unfit' AND (watch_id IN \
+         (SELECT id FROM watches WHERE action = 'tell') OR EXISTS (SELECT 1 FROM watch_items o JOIN watches w \
+         ON w.id = o.watch_id WHERE o.told_by = watch_items.told_by AND o.key = watch_items.key \
+         AND o.state = 'unfit' AND w.action = 'tell')) ORDER BY seq DESC LIMIT $3 + 0"
     );
     store.all(sql, &[person.into(), since.into(), limit.into()]).await
 }

@@ -59,7 +59,10 @@ impl Runner {
             None => Taint::default(),
         };
         let local = |ms: i64| utc(ms).with_timezone(&ctx.turn.zone).naive_local();
-        let last = runs::last_before(&ctx.store, &ctx.turn.person.id, &stored).await?;
+        let last = match stored.text.contains("last_run") {
+            true => runs::last_before(&ctx.store, &ctx.turn.person.id, &stored).await?,
+            false => None,
+        };
         let mut given = date_values(local(stored.started_at), last.map(local));
         given.insert("inputs".to_owned(), serde_json::from_str(&stored.inputs).unwrap_or_default());
         let max = usize::try_from(ctx.limits.budget.limits.parallel_agents).unwrap_or(1);

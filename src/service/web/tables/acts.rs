@@ -70,7 +70,7 @@ impl WebBackend {
             Act::PauseWatch | Act::ResumeWatch | Act::StopWatch => {
                 self.change_watch(&person, asked, &mut batch).await?
             }
-            Act::WatchMail => self.add_watch(&person, asked, &mut batch).await?,
+            Act::WatchMail | Act::WatchMeetings => self.add_watch(&person, asked, &mut batch).await?,
             Act::DeletePlan => {
                 let own = self.own_plan(viewer, key).await?;
                 own.map(|(row, _)| runs::delete_plan(&mut batch, &row.id)).map(|()| DONE)
@@ -215,12 +215,13 @@ impl WebBackend {
 
     /// Adds a watch on email, or on events before they begin. The form's own button is the yes; nobody reads wishes in its
     /// words, so what it does asks.
-    async fn add_watch(&self, person: &PersonId, (_, from, texts): Ask<'_>, batch: &mut Batch) -> Acted {
+    async fn add_watch(&self, person: &PersonId, (act, from, texts): Ask<'_>, batch: &mut Batch) -> Acted {
         let store = &self.store;
-        let [on, about, then, day] =
-            [0_usize, 1, 2, 3].map(|at| texts.get(at).map_or("", |text| text.trim()));
-        let is_event = on == WatchTrigger::EventBegins.as_str();
-        let trigger = if is_event { WatchTrigger::EventBegins } else { WatchTrigger::Mail };
+        let [about, then, day] = [0_usize, 1, 2].map(|at| texts.get(at).map_or("", |text| text.trim()));
+        let trigger = match act {
+            PageAction::WatchMeetings => WatchTrigger::EventBegins,
+            _ => WatchTrigger::Mail,
+        };
         let source = source_of(store, self.live.initial(), trigger, person).await?;
         let here = people::last_direct_conversation(store, person).await?;
         let is_full = watches::of_person(store, person).await?.len() >= MAX_WATCHES;
@@ -235,7 +236,7 @@ impl WebBackend {
         row.condition.minutes = MINUTES;
         (row.words, row.bounds.until) = (line(then, WORDS), until);
         row.action = if row.words.is_empty() { WatchAction::Tell } else { WatchAction::Ask };
-        if row.condition.is_everything() && !is_event {
+        if row.condition.is_everything() && trigger == WatchTrigger::Mail {
             row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL;
         }
         watches::insert(batch, &row);
