@@ -304,15 +304,12 @@ impl Conversations {
                 Err(StoreError::Stale(_)) => return Ok(()),
                 Err(error) => return Err(error),
                 Ok(()) => {
-                    let is_closed = |id| closed.iter().any(|(question, _)| question.id == *id);
-                    let remaining: BTreeSet<_> = open
-                        .iter()
-                        .filter(|other| !is_closed(&other.id))
-                        .map(|other| &other.outbox_id)
-                        .collect();
+                    let is_closed =
+                        |other: &QuestionRow| closed.iter().any(|(question, _)| question.id == other.id);
+                    let remaining: Vec<_> = open.iter().filter(|other| !is_closed(other)).collect();
                     for (question, _) in &closed {
                         // The others of its message keep their buttons.
-                        if !remaining.contains(&question.outbox_id) {
+                        if remaining.iter().all(|other| other.outbox_id != question.outbox_id) {
                             self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
                         }
                         if let Some(running) = self.running.get(&question.turn_id) {
