@@ -85,12 +85,10 @@ fn install(unit: &Unit) -> Result<()> {
     }
     unit.systemctl(&["daemon-reload"])?;
     unit.systemctl(&["enable", SERVICE])?;
-    let (systemctl, when) = match unit.is_users {
-        true => (
-            "systemctl --user",
-            "when you log in; `loginctl enable-linger` keeps it running after you log out",
-        ),
-        false => ("systemctl", "at boot"),
+    let (systemctl, when) = if unit.is_users {
+        ("systemctl --user", "when you log in; `loginctl enable-linger` keeps it running after you log out")
+    } else {
+        ("systemctl", "at boot")
     };
     let config = unit.config.join("config.toml");
     out(&format!(

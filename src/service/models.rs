@@ -136,10 +136,7 @@ fn chain(
         models
             .push((name, rate_limits.limited(limit, endpoint.requests_per_minute, Some(at) == last, model)));
     }
-    Ok(match models.is_empty() {
-        true => Arc::new(NoModel),
-        false => Arc::new(Resilient::new(models, clock.clone())),
-    })
+    Ok(if models.is_empty() { Arc::new(NoModel) } else { Arc::new(Resilient::new(models, clock.clone())) })
 }
 
 /// The key by which a provider counts requests: the server, the model and the key.

@@ -64,9 +64,8 @@ fn has_our_name(path: &Path) -> bool {
 
 /// Files and folders only: a link has no rights of its own.
 fn metadata(path: &Path) -> io::Result<Metadata> {
-    symlink_metadata(path).and_then(|data| match data.is_file() || data.is_dir() {
-        true => Ok(data),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    symlink_metadata(path).and_then(|data| {
+        if data.is_file() || data.is_dir() { Ok(data) } else { Err(io::ErrorKind::InvalidInput.into()) }
     })
 }
 

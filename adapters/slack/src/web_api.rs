@@ -154,10 +154,9 @@ impl Api {
 async fn response(call: impl Future<Output = Result<Value, SlackClientError>>) -> Result<Value, ApiError> {
     let response = tokio::time::timeout(TIMEOUT, call).await.map_err(|_| ApiError::Unclear)?;
     // The library returns an empty object for a page that is not JSON.
-    response.map_err(from_library).and_then(|response| match response["ok"] == true {
-        true => Ok(response),
-        false => Err(ApiError::Unclear),
-    })
+    response
+        .map_err(from_library)
+        .and_then(|response| if response["ok"] == true { Ok(response) } else { Err(ApiError::Unclear) })
 }
 
 fn from_library(error: SlackClientError) -> ApiError {

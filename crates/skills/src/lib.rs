@@ -115,10 +115,7 @@ impl SkillError {
     /// # Errors
     /// If there is something in it that isn't.
     pub fn unless_seen(address: &str) -> Result<(), Self> {
-        match has_hidden(address) {
-            true => Err(Self::params(ours!(l10n::web::hidden_characters))),
-            false => Ok(()),
-        }
+        if has_hidden(address) { Err(Self::params(ours!(l10n::web::hidden_characters))) } else { Ok(()) }
     }
 
     /// What the call is about does not exist.

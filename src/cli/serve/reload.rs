@@ -46,12 +46,11 @@ pub(super) async fn reload(
 
 pub(super) fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     service::check_skills(&config, skills)?;
-    match config.channels.values().any(|channel| channel.enabled) {
-        true => Ok(config),
-        false => {
-            let path = config.path.as_deref().and_then(Path::to_str);
-            Err(ConfigError::one(path, "no channel is configured; `adjutant init` adds one"))
-        }
+    if config.channels.values().any(|channel| channel.enabled) {
+        Ok(config)
+    } else {
+        let path = config.path.as_deref().and_then(Path::to_str);
+        Err(ConfigError::one(path, "no channel is configured; `adjutant init` adds one"))
     }
 }
 

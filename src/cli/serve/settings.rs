@@ -116,14 +116,13 @@ impl Editor {
             return Err(refused(words::changed_meanwhile()));
         }
         let before = Draft::of_text(&text, &self.path, &self.env)?;
-        let (after, keys) = match edit.is_undo {
-            true => self.former(&path, &text).await?,
-            false => {
-                let mut after = before.clone();
-                let groups = settings::groups(&before, &self.skills.current());
-                let keys = settings::change(&mut after, &groups, &edit.typed)?;
-                (after, keys)
-            }
+        let (after, keys) = if edit.is_undo {
+            self.former(&path, &text).await?
+        } else {
+            let mut after = before.clone();
+            let groups = settings::groups(&before, &self.skills.current());
+            let keys = settings::change(&mut after, &groups, &edit.typed)?;
+            (after, keys)
         };
         if after.text() == text {
             return Err(refused(words::nothing_changes()));
@@ -135,10 +134,8 @@ impl Editor {
         };
         #[expect(clippy::disallowed_methods, reason = "it reads local files, which is soon done")]
         let config = tokio::task::spawn_blocking(check).await.map_err(failed)??;
-        let by_hand = || match edit.is_undo {
-            true => String::new(),
-            false => settings::command(&path, &edit.typed, &keys),
-        };
+        let by_hand =
+            || if edit.is_undo { String::new() } else { settings::command(&path, &edit.typed, &keys) };
         let command = (!settings::is_writable(&path)).then(by_hand);
         if !edit.is_confirmed || command.is_some() {
             let lines = settings::difference(&before, &after);

@@ -262,10 +262,7 @@ impl Backend for WebBackend {
     }
 
     async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>> {
-        match viewer.is_owner {
-            true => Ok(Some(self.system_tables(viewer).await?)),
-            false => Ok(None),
-        }
+        if viewer.is_owner { Ok(Some(self.system_tables(viewer).await?)) } else { Ok(None) }
     }
 
     async fn log(&self, viewer: &Viewer, key: &str) -> Result<Option<Vec<LogLine>>> {

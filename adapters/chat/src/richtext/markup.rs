@@ -95,9 +95,8 @@ fn list<M: LineMarkup>(start: Option<u64>, items: &[Vec<Block>], in_quote: bool)
         let mut inner = item.iter().flat_map(|one| block::<M>(one, in_quote)).peekable();
         let first = inner.next_if(|line| !line.at_edge).map(|line| line.text).unwrap_or_default();
         lines.push(Line { text: format!("{marker}{first}"), at_edge: false });
-        lines.extend(inner.map(|line| match line.at_edge {
-            true => line,
-            false => Line { text: format!("{indent}{}", line.text), at_edge: false },
+        lines.extend(inner.map(|line| {
+            if line.at_edge { line } else { Line { text: format!("{indent}{}", line.text), at_edge: false } }
         }));
     }
     lines

@@ -107,10 +107,7 @@ fn as_typed(text: &str) -> Cow<'_, str> {
 
 /// Code within a line, as text if it holds a backtick.
 fn code(text: &str) -> String {
-    match text.contains('`') || text.trim().is_empty() {
-        true => literal(text),
-        false => format!("`{}`", escaped(text)),
-    }
+    if text.contains('`') || text.trim().is_empty() { literal(text) } else { format!("`{}`", escaped(text)) }
 }
 
 /// A link if Slack shows it as one, otherwise its text and its address.

@@ -17,11 +17,10 @@ pub(super) async fn change(State(site): Shared, Form(signed_in, fields): Form) -
     let field = |name| fields.get(name).unwrap_or_default().to_owned();
     let what = NotifyOf::named(&field("of"));
     let at = PushAddress { endpoint: field("endpoint"), browser_key: field("p256dh"), auth: field("auth") };
-    match site.backend.notify_of(&signed_in.viewer, what, at).await? {
-        true => Ok(see("/sessions")),
-        false => {
-            let status = StatusCode::UNPROCESSABLE_ENTITY;
-            Err(answer(&signed_in, status, page::not_accepted(), &page_notify::not_reached()))
-        }
+    if site.backend.notify_of(&signed_in.viewer, what, at).await? {
+        Ok(see("/sessions"))
+    } else {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Err(answer(&signed_in, status, page::not_accepted(), &page_notify::not_reached()))
     }
 }

@@ -89,14 +89,11 @@ pub(super) async fn sent(State(site): Shared, Path(file): Path<String>, signed_i
 pub(super) async fn act(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let act = fields.get("act").and_then(PageAction::named).ok_or_else(|| missing(&signed_in))?;
     let texts: Vec<&str> = fields.all().filter(|(name, _)| *name == "text").map(|(_, text)| text).collect();
-    match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {
-        true => {
-            let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
-            Ok(see(back.unwrap_or("/things")))
-        }
-        false => {
-            let text = page::row_has_changed();
-            Err(answer(&signed_in, StatusCode::CONFLICT, page::not_done(), &text))
-        }
+    if site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {
+        let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
+        Ok(see(back.unwrap_or("/things")))
+    } else {
+        let text = page::row_has_changed();
+        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_done(), &text))
     }
 }

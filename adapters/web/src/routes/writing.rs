@@ -98,21 +98,19 @@ pub(super) async fn press(State(site): Shared, Form(signed_in, fields): Form) ->
 }
 
 pub(super) async fn repeat(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    match site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-        true => Ok(see("/talk")),
-        false => {
-            let text = page::cannot_ask_again();
-            Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
-        }
+    if site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+        Ok(see("/talk"))
+    } else {
+        let text = page::cannot_ask_again();
+        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
     }
 }
 
 pub(super) async fn stop(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-        true => Ok(see("/talk")),
-        false => {
-            let text = page::cannot_stop();
-            Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
-        }
+    if site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+        Ok(see("/talk"))
+    } else {
+        let text = page::cannot_stop();
+        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
     }
 }

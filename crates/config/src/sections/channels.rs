@@ -191,10 +191,7 @@ fn needed(section: &mut Section<'_>, key: &'static str, what: &str, enabled: boo
 
 /// A secret; a disabled channel's may be missing where it should be.
 fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option<Secret> {
-    match enabled {
-        true => section.get(key, secret),
-        false => section.get(key, |_, _| Ok(Secret::new(String::new()))),
-    }
+    if enabled { section.get(key, secret) } else { section.get(key, |_, _| Ok(Secret::new(String::new()))) }
 }
 
 fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<Kind, String> {

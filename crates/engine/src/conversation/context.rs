@@ -224,10 +224,7 @@ fn add(messages: &mut FirstMessages, ctx: &TurnContext, turn: EarlierTurn) {
     let request = PromptText::system(&added.day).with(shown(ctx, &taints[0], &text));
     let dialogue =
         [Message::new(Role::User, request), Message::new(Role::Assistant, shown(ctx, &taints[1], &answer))];
-    match is_clean {
-        true => messages.add_past(seq, dialogue, added, history::CUT),
-        false => messages.extend(dialogue),
-    }
+    if is_clean { messages.add_past(seq, dialogue, added, history::CUT) } else { messages.extend(dialogue) }
 }
 
 /// A text of this conversation, in a block if others have written some of it. The block's mark is the same in each turn.

@@ -243,14 +243,9 @@ impl Conversations {
         answer.choices = lines::choices_of(&rows);
         answer.choices.extend(stop);
         let services = &self.orchestrator.agents.executor.services;
-        let shown = match ctx.is_typed() {
-            true => emails_in_answer(&rows, &answer.text),
-            false => Vec::new(),
-        };
-        let accounts = match shown.is_empty() {
-            true => PersonAccounts::default(),
-            false => services.accounts.of(ctx).await?,
-        };
+        let shown = if ctx.is_typed() { emails_in_answer(&rows, &answer.text) } else { Vec::new() };
+        let accounts =
+            if shown.is_empty() { PersonAccounts::default() } else { services.accounts.of(ctx).await? };
         self.end(leased, ctx, status, answer, writes).await?;
         if accounts.has(AccountService::Mail) {
             // The next message doesn't wait for the email server.

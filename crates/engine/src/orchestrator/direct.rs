@@ -171,13 +171,12 @@ impl Run<'_> {
         let mut batch = self.ctx.batch();
         self.dialogue.record(&self.ctx.store, &mut batch, &response, self.ctx.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
-            match tasks.is_empty() {
-                true => self.add_dispatches(&round, &mut batch).await?,
-                false => {
-                    let read = Taint::default();
-                    for (idx, task) in (0..).zip(tasks) {
-                        self.add_agent((round.n, Some(idx)), task, &read, &mut batch);
-                    }
+            if tasks.is_empty() {
+                self.add_dispatches(&round, &mut batch).await?
+            } else {
+                let read = Taint::default();
+                for (idx, task) in (0..).zip(tasks) {
+                    self.add_agent((round.n, Some(idx)), task, &read, &mut batch);
                 }
             }
         }

@@ -238,10 +238,7 @@ impl Orchestrator {
         let offered = executor.offered(ctx, &registry, &accounts).await?;
         let prefix = self.prefix(&listed, &roles, &ctx.limits.budget.limits).await;
         // A turn without agents may still have made model calls.
-        let before = match is_new {
-            true => None,
-            false => Dialogue::load(&ctx.store, root, prefix.clone()).await?,
-        };
+        let before = if is_new { None } else { Dialogue::load(&ctx.store, root, prefix.clone()).await? };
         let (dialogue, first_messages_taint) = match before {
             Some(dialogue) => {
                 let row = rows.iter().find(|row| row.id == *root);

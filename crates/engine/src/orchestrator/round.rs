@@ -315,10 +315,7 @@ impl Run<'_> {
         let report = |agent: &Agent| {
             let report = self.task_graph.report(agent).for_orchestrator();
             let is_told = || self.earlier_results().any(|result| result.contains(report.as_str()));
-            match agent.status.has_ended() && is_told() {
-                true => repeated_report(agent),
-                false => report,
-            }
+            if agent.status.has_ended() && is_told() { repeated_report(agent) } else { report }
         };
         let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
         PromptText::lines(agents.map(report))

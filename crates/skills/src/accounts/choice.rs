@@ -126,10 +126,7 @@ impl<'a> CallContext<'a> {
             return Ok(vec![account]);
         }
         let called = self.accounts.called(service, self.text("account"))?;
-        Ok(match called.is_empty() {
-            true => self.accounts.person.with(service).collect(),
-            false => called,
-        })
+        Ok(if called.is_empty() { self.accounts.person.with(service).collect() } else { called })
     }
 
     /// Whether the person has several, so that each result says which one it is of.

@@ -159,9 +159,8 @@ pub fn is_open_to_all(domain: &str) -> bool {
     let domain = domain.to_lowercase();
     // Such as com, de or co.uk.
     let is_ending = |rest: &str| rest.split('.').all(|part| (2..=3).contains(&part.len()));
-    let is_it = |one: &&str| match one.ends_with('.') {
-        true => domain.strip_prefix(one).is_some_and(is_ending),
-        false => domain == *one,
+    let is_it = |one: &&str| {
+        if one.ends_with('.') { domain.strip_prefix(one).is_some_and(is_ending) } else { domain == *one }
     };
     OPEN_TO_ALL.iter().any(is_it) || PROVIDERS.iter().any(|one| one.domains.contains(&domain.as_str()))
 }

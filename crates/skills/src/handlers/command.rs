@@ -285,10 +285,7 @@ fn ending(program: &str, status: ExitStatus, said: &str, hint: String) -> ErrorT
     if !last.is_empty() {
         message = ours!(http::with_words, message, last);
     }
-    match adjutant_sandbox::was_denied(said) {
-        true => ours!(programs::denied, message, Own(hint)),
-        false => message,
-    }
+    if adjutant_sandbox::was_denied(said) { ours!(programs::denied, message, Own(hint)) } else { message }
 }
 
 /// A call's own folder; removed with all that is in it when it is dropped.

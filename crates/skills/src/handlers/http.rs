@@ -185,10 +185,7 @@ pub(crate) fn failed(
     cut(&mut words, WORDS);
     SkillError {
         kind,
-        message: match words.is_empty() {
-            true => message,
-            false => ours!(l10n::http::with_words, message, words),
-        },
+        message: if words.is_empty() { message } else { ours!(l10n::http::with_words, message, words) },
         retry_after: retry_after(headers),
         unknown: acts && (status.is_server_error() || kind == ErrorKind::Timeout),
     }

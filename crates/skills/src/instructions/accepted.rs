@@ -72,18 +72,14 @@ impl Instructions {
 
     /// Reads what owners have accepted. Returns whether that has changed. Another machine's copies are not here.
     pub async fn load(&self, store: &Store) -> Result<bool, StoreError> {
-        let digests = match self.are_there() {
-            true => pins::digests(store, PinKind::Instructions).await?,
-            false => Vec::new(),
-        };
+        let digests =
+            if self.are_there() { pins::digests(store, PinKind::Instructions).await? } else { Vec::new() };
         let key = |pin: &PinRow| (pin.owner.clone(), pin.item.clone(), pin.digest.clone());
         if self.pins.read().iter().map(key).eq(digests.iter().cloned()) {
             return Ok(false);
         }
-        let rows = match digests.is_empty() {
-            true => Vec::new(),
-            false => pins::of_kind(store, PinKind::Instructions).await?,
-        };
+        let rows =
+            if digests.is_empty() { Vec::new() } else { pins::of_kind(store, PinKind::Instructions).await? };
         *self.pins.write() = rows;
         Ok(true)
     }

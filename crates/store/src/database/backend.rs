@@ -290,10 +290,7 @@ impl Backend {
         let connecting = async {
             loop {
                 let mut connection = options.connect().await?;
-                let prepared = match is_new {
-                    true => connection.execute(NEW_FILE).await.map(drop),
-                    false => Ok(()),
-                };
+                let prepared = if is_new { connection.execute(NEW_FILE).await.map(drop) } else { Ok(()) };
                 let prepared = match prepared {
                     Ok(()) => connection.execute(setup).await,
                     Err(error) => Err(error),

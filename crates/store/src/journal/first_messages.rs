@@ -116,12 +116,11 @@ pub(super) async fn complete(store: &Store, rows: &mut [CallRow]) -> Result<()> 
             if let Some(turn) = item.get("summary").and_then(Value::as_i64) {
                 write_out(store, &row.execution_id, &mut item, turn).await?;
             }
-            match item.get("past").is_some() {
-                true => {
-                    let past: PastTurns = serde_json::from_value(item).map_err(corrupt)?;
-                    messages.extend(messages_of(store, &row.execution_id, past).await?);
-                }
-                false => messages.push(item),
+            if item.get("past").is_some() {
+                let past: PastTurns = serde_json::from_value(item).map_err(corrupt)?;
+                messages.extend(messages_of(store, &row.execution_id, past).await?);
+            } else {
+                messages.push(item)
             }
         }
         row.first_messages = Some(Value::Array(messages).to_string());

@@ -163,10 +163,8 @@ impl Instance {
                  ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at, load = excluded.load"
             }
         };
-        let shares = match self.shares.is_empty() {
-            true => String::new(),
-            false => format!(",{},", self.shares.join(",")),
-        };
+        let shares =
+            if self.shares.is_empty() { String::new() } else { format!(",{},", self.shares.join(",")) };
         let pid = i64::from(std::process::id());
         let load = self.load.load(Ordering::Relaxed);
         batch.run(sql, [(&self.id).into(), pid.into(), store.now().into(), shares.into(), load.into()]);

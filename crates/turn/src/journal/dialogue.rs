@@ -291,10 +291,8 @@ impl Dialogue {
     ) {
         // A call that asks for nothing is recorded with the end of its turn; see `shorten`.
         let is_last = response.tool_calls.is_empty() && self.first_messages.can_be_short();
-        let first_messages = (self.recorded == 0).then(|| match is_last {
-            true => self.first_messages.short(),
-            false => self.first_messages.whole(),
-        });
+        let first_messages = (self.recorded == 0)
+            .then(|| if is_last { self.first_messages.short() } else { self.first_messages.whole() });
         if is_last && first_messages.is_some() && self.first_messages.keeps_summary() {
             first_messages::keep_summary(batch, &self.execution);
         }

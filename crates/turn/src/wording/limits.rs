@@ -59,10 +59,7 @@ fn at_limit(why: Limit, limits: &Limits, report: &LimitReport, then: String) -> 
     let left = (report.left > 0).then(|| words::left_to_do(report.left));
     let lead = reached(why, limits);
     let end = left.into_iter().chain([then]).collect::<Vec<_>>().join(" ");
-    match receipts.is_empty() {
-        true => format!("{lead} {end}"),
-        false => format!("{lead}\n\n{receipts}\n\n{end}"),
-    }
+    if receipts.is_empty() { format!("{lead} {end}") } else { format!("{lead}\n\n{receipts}\n\n{end}") }
 }
 
 /// Tells a person that an owner was asked whether to go on.

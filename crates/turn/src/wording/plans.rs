@@ -64,9 +64,8 @@ pub fn change(plan: &str, wish: &str) -> String {
 
 /// The prompt for the planner when a step has failed: what is done, what failed, and what was to come.
 pub fn rest(done: &str, failed: &str, open: &str) -> String {
-    let listed = |title: &str, steps: &str| match steps.is_empty() {
-        true => String::new(),
-        false => format!("\n{title}:{steps}"),
+    let listed = |title: &str, steps: &str| {
+        if steps.is_empty() { String::new() } else { format!("\n{title}:{steps}") }
     };
     format!(
         "This plan is under way already, and it can't go on as it was, because a step failed. Plan only what is still to be \

@@ -96,14 +96,13 @@ async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<Prompt
     let memories =
         memories::list(&ctx.store, &ctx.turn.person.id, &ctx.turn.conversation, "", MEMORIES).await?;
     for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
-        texts.push(match outside.contains_key(memory.id.as_str()) {
-            true => PromptText::system(format_args!(
+        texts.push(if outside.contains_key(memory.id.as_str()) {
+            PromptText::system(format_args!(
                 "Memory {}: it holds text from outside; memory.search shows it",
                 memory.id
-            )),
-            false => {
-                PromptText::system(format_args!("Memory {}: ", memory.id)).with(PromptText::own(&memory.text))
-            }
+            ))
+        } else {
+            PromptText::system(format_args!("Memory {}: ", memory.id)).with(PromptText::own(&memory.text))
         });
     }
     texts.truncate(MAX_NAMED);

@@ -49,10 +49,7 @@ impl Report {
             (false, true) => fenced(&format!("{output}\n")),
             (false, false) => output,
         };
-        match is_last {
-            true => self.around("", &output),
-            false => self.around(&output, ""),
-        }
+        if is_last { self.around("", &output) } else { self.around(&output, "") }
     }
 
     /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file. Nothing if all went

@@ -250,8 +250,6 @@ fn tenant(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
 
 fn credential(value: &Node, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
     let name = text(value, reader)?;
-    credential_file(&name, reader).or_else(|problem| match reader.env.expects_secrets {
-        true => Ok(PathBuf::from(name)),
-        false => Err(problem),
-    })
+    credential_file(&name, reader)
+        .or_else(|problem| if reader.env.expects_secrets { Ok(PathBuf::from(name)) } else { Err(problem) })
 }

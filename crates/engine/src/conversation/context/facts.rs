@@ -101,10 +101,8 @@ impl Facts<'_> {
     ) -> Result<[PromptText; 2]> {
         // A to-do list is private: it isn't shown where others read along.
         let is_private = !self.ctx.turn.conversation.shared;
-        let (mut schedules, mut tasks) = match is_private {
-            true => (self.schedules(), self.tasks()),
-            false => Default::default(),
-        };
+        let (mut schedules, mut tasks) =
+            if is_private { (self.schedules(), self.tasks()) } else { Default::default() };
         let (mut events, marked_events) = self.agenda();
         let (mut always, mut remembered) = (self.memories(&preferences), self.memories(&found));
         let all = [schedules.len(), events.len(), always.len()];
@@ -276,10 +274,7 @@ fn listed(what: &str, shown: &[String], all: usize, skill: &str) -> PromptText {
 }
 
 fn under(heading: &str, lines: &str) -> PromptText {
-    match lines.is_empty() {
-        true => PromptText::default(),
-        false => PromptText::own(format_args!("{heading}:{lines}")),
-    }
+    if lines.is_empty() { PromptText::default() } else { PromptText::own(format_args!("{heading}:{lines}")) }
 }
 
 /// How many things aren't shown, because others have written some of their text.

@@ -202,10 +202,7 @@ fn done(row: &ExecutionRow, registry: &Registry) -> Option<Line> {
     let skill = row.skill.as_deref().filter(|_| row.status.has_ended())?;
     registry.get(skill).filter(|skill| skill.has_effect())?;
     let text = row.result.as_deref().or(row.parameters.as_deref()).unwrap_or_default();
-    let taint = match row.untrusted && row.taint.is_clean() {
-        true => Taint::by(SOURCE),
-        false => row.taint.clone(),
-    };
+    let taint = if row.untrusted && row.taint.is_clean() { Taint::by(SOURCE) } else { row.taint.clone() };
     let what = format!("{skill} {}:", row.status);
     let data: Value = serde_json::from_str(row.data.as_deref().unwrap_or_default()).unwrap_or_default();
     let id = data["id"].as_str().or(data["message_id"].as_str());

@@ -265,18 +265,17 @@ impl Lanes {
             return self.end(row, batch, question, "doubted").await.map(|()| None);
         }
         // Another person's words answer nothing.
-        let spoken_as = match row.taint.is_clean() && row.text.is_empty() && row.is_addressed {
-            true => {
-                let here = people::conversation_by_id(&conversations.store, &row.conversation_id).await?;
-                let (reply_to, person) = (unheard.reply_to.as_deref(), &row.person_id);
-                if let Some(confirmed) = conversations.confirmed(&text, &here, person).await? {
-                    text = confirmed.strip_prefix(SPOKEN).unwrap_or(&confirmed).to_owned();
-                    SpokenAs::Message
-                } else {
-                    conversations.spoken_as(&text, reply_to, &here, person).await?
-                }
+        let spoken_as = if row.taint.is_clean() && row.text.is_empty() && row.is_addressed {
+            let here = people::conversation_by_id(&conversations.store, &row.conversation_id).await?;
+            let (reply_to, person) = (unheard.reply_to.as_deref(), &row.person_id);
+            if let Some(confirmed) = conversations.confirmed(&text, &here, person).await? {
+                text = confirmed.strip_prefix(SPOKEN).unwrap_or(&confirmed).to_owned();
+                SpokenAs::Message
+            } else {
+                conversations.spoken_as(&text, reply_to, &here, person).await?
             }
-            false => SpokenAs::Message,
+        } else {
+            SpokenAs::Message
         };
         let question = match spoken_as {
             SpokenAs::NeedsHand => {

@@ -91,10 +91,8 @@ impl Maintenance {
         }
         while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
             // Where instances share turns, their hearts beat more often.
-            let done = match self.lanes.cluster.is_on() {
-                true => self.do_chores().await,
-                false => self.run_once().await,
-            };
+            let done =
+                if self.lanes.cluster.is_on() { self.do_chores().await } else { self.run_once().await };
             if let Err(error) = done {
                 tracing::error!(%error, "the maintenance failed; retrying");
             }

@@ -54,14 +54,13 @@ impl Deliverer {
         let deliverer = self.clone();
         tokio::spawn(async move {
             let conversation = message.conversation.clone();
-            match deliverer.send_at_once(message).await {
-                false => deliverer.workers.stop(&worker),
-                true => {
-                    let next = Worker::Conversation(conversation.clone());
-                    if deliverer.workers.hand_over(&worker, next) {
-                        deliverer.work(&conversation).await;
-                    }
+            if deliverer.send_at_once(message).await {
+                let next = Worker::Conversation(conversation.clone());
+                if deliverer.workers.hand_over(&worker, next) {
+                    deliverer.work(&conversation).await;
                 }
+            } else {
+                deliverer.workers.stop(&worker)
             }
         });
     }

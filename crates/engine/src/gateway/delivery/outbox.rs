@@ -257,17 +257,11 @@ impl Deliverer {
     ) -> Result<Step> {
         let outbound = form::outbound(row, port);
         let is_last = outbound.part + 1 >= port.parts(&outbound);
-        let other = match is_last {
-            true => outbox::sent(&self.store, row, receipt).await?,
-            false => {
-                outbox::part_sent(
-                    &self.store,
-                    row,
-                    receipt,
-                    outbound.part + 1 >= form::texts(&outbound, port),
-                )
+        let other = if is_last {
+            outbox::sent(&self.store, row, receipt).await?
+        } else {
+            outbox::part_sent(&self.store, row, receipt, outbound.part + 1 >= form::texts(&outbound, port))
                 .await?
-            }
         };
         fail_point("outbox-receipt");
         if other.is_some() {
@@ -281,10 +275,7 @@ impl Deliverer {
             if let Some(since) = row.answered_since.filter(|_| self.cluster.has_peers()) {
                 metrics::turn_began_elsewhere(turn, since).await;
             }
-            match is_last {
-                true => metrics::answered(turn, now).await,
-                false => metrics::sign(turn, now).await,
-            }
+            if is_last { metrics::answered(turn, now).await } else { metrics::sign(turn, now).await }
         }
         if let (Some(shown), Some(turn)) = (&row.progress_receipt, &row.turn_id) {
             // One that has become a part was cleared with that part's receipt.

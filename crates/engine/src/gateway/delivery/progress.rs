@@ -272,15 +272,14 @@ impl TurnDisplay {
         }
         self.has_message.store(true, Ordering::Release);
         let (event, receipt) = (self.event.as_deref(), self.receipt.as_deref());
-        let shown = match is_draft {
-            true => {
-                let (turn, address) = (progress.turn.as_str(), &progress.address);
-                self.port.show_draft(&AnswerDraft { turn, event, address, receipt, text: &text }).await
-            }
-            false => match self.port.show_agents(event, receipt, progress).await {
+        let shown = if is_draft {
+            let (turn, address) = (progress.turn.as_str(), &progress.address);
+            self.port.show_draft(&AnswerDraft { turn, event, address, receipt, text: &text }).await
+        } else {
+            match self.port.show_agents(event, receipt, progress).await {
                 Some(shown) => shown,
                 None => self.port.show_progress(event, &progress.address, receipt, &text).await,
-            },
+            }
         };
         match shown {
             Delivery::Sent(receipt) => {

@@ -91,12 +91,11 @@ impl Lanes {
         let is_background = row.is_background();
         let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
         if self.workers.hand_over(worker, lane.worker()) {
-            match self.has_room(row.channel()) {
-                true => self.start(lane),
-                false => {
-                    self.workers.stop(&lane.worker());
-                    self.leave_to_others(row.channel(), lane);
-                }
+            if self.has_room(row.channel()) {
+                self.start(lane)
+            } else {
+                self.workers.stop(&lane.worker());
+                self.leave_to_others(row.channel(), lane);
             }
         }
         if is_background {

@@ -426,18 +426,15 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview> {
 
 /// The other events at the time of the event that a call makes or changes.
 pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<String> {
-    let (event, series) = match is_new {
-        true => {
-            let (event, _) = planned(call).await.ok()?;
-            (event.clone(), Series::new(&event, call.now()).ok()?)
-        }
-        false => {
-            let stored = by_id(call).await.ok()?;
-            let part = part(call, &stored.series).ok()?;
-            let new = replanned(call, &stored, &part).await.ok()?.1;
-            let rule = new.rule.clone().filter(|_| !matches!(part, Part::One(_)));
-            (CalendarEvent { rule, ..new }, stored.series)
-        }
+    let (event, series) = if is_new {
+        let (event, _) = planned(call).await.ok()?;
+        (event.clone(), Series::new(&event, call.now()).ok()?)
+    } else {
+        let stored = by_id(call).await.ok()?;
+        let part = part(call, &stored.series).ok()?;
+        let new = replanned(call, &stored, &part).await.ok()?.1;
+        let rule = new.rule.clone().filter(|_| !matches!(part, Part::One(_)));
+        (CalendarEvent { rule, ..new }, stored.series)
     };
     Clashes::of(call, &event, &series).await.in_words()
 }

@@ -331,10 +331,8 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output> {
             untrusted |= account.is_some();
         }
     }
-    let heading = match counts.is_empty() {
-        true => l10n::contacts::no_organization(),
-        false => l10n::contacts::organizations(),
-    };
+    let heading =
+        if counts.is_empty() { l10n::contacts::no_organization() } else { l10n::contacts::organizations() };
     let summary = under(heading, counts.iter().map(|(name, count)| format!("- {name} ({count})")));
     let item = |(name, count): (&String, &usize)| json!({"name": name, "contacts": count});
     let items: Vec<Value> = counts.iter().map(item).collect();
@@ -347,10 +345,7 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
     let mut parties = Vec::new();
     for text in call.texts(argument) {
         SkillError::unless_seen(text)?;
-        parties.push(match text.contains('@') {
-            true => text.parse::<Address>()?,
-            false => by_name(call, text).await?,
-        });
+        parties.push(if text.contains('@') { text.parse::<Address>()? } else { by_name(call, text).await? });
     }
     Ok(parties)
 }

@@ -216,10 +216,8 @@ pub(super) async fn read(call: &CallContext<'_>) -> Result<Output> {
     let letter = &mail.1;
     let from = parties(&letter.from).join(", ");
     let to = [letter.to.as_slice(), &letter.cc].concat();
-    let mut head = match to.is_empty() {
-        true => email::from(from),
-        false => email::from_to(from, parties(&to).join(", ")),
-    };
+    let mut head =
+        if to.is_empty() { email::from(from) } else { email::from_to(from, parties(&to).join(", ")) };
     if let Some(date) = letter.date {
         head.push_str(&date.with_timezone(&call.zone()).format(", %a %-d %b %Y, %H:%M").to_string());
     }

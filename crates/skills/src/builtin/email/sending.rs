@@ -236,10 +236,7 @@ impl Sending<'_> {
         let is_sent = self.was_sent().await
             || (self.call.ctx.io.lease.heartbeat.is_fresh()
                 && self.mail.smtp.resume(self.message_id).await.unwrap_or(false));
-        match is_sent {
-            true => self.set(Phase::Accepted).await,
-            false => Err(SkillError::unknown_outcome().into()),
-        }
+        if is_sent { self.set(Phase::Accepted).await } else { Err(SkillError::unknown_outcome().into()) }
     }
 
     async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<()> {

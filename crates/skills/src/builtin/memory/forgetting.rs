@@ -82,10 +82,7 @@ async fn related_memories(call: &CallContext<'_>, query: &str, gone: &[MemoryRow
     near.retain(|row| gone.iter().all(|gone| gone.id != row.id));
     let near = ours(call, near).await?;
     let lines = with_ids(&near[..near.len().min(RELATED)]);
-    Ok(match near.is_empty() {
-        true => String::new(),
-        false => format!("\n{}\n{lines}", l10n::memory::also_meant()),
-    })
+    Ok(if near.is_empty() { String::new() } else { format!("\n{}\n{lines}", l10n::memory::also_meant()) })
 }
 
 async fn found_in_memories(call: &CallContext<'_>, what: &str, max: usize) -> Result<Vec<MemoryRow>> {

@@ -249,10 +249,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output> {
 }
 
 fn heading(lines: &[String], count: usize) -> String {
-    match count > lines.len() {
-        true => l10n::notes::found_first(count, lines.len()),
-        false => l10n::notes::found(count),
-    }
+    if count > lines.len() { l10n::notes::found_first(count, lines.len()) } else { l10n::notes::found(count) }
 }
 
 /// The first line with one of the words.

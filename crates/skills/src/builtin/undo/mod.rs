@@ -109,10 +109,8 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
 }
 
 fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorText {
-    let by_origin = |text: String| match is_clean {
-        true => ours!("{}", Own(text)),
-        false => ours!("{}", FromOutside(text)),
-    };
+    let by_origin =
+        |text: String| if is_clean { ours!("{}", Own(text)) } else { ours!("{}", FromOutside(text)) };
     match outcome {
         Outcome::Done => by_origin(undone(row, what)),
         Outcome::Changed => ours!(l10n::undo::changed_since, by_origin(what)),

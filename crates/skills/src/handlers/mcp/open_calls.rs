@@ -163,10 +163,7 @@ impl Server {
                 open.run(false);
                 return Err(SkillError { unknown: true, ..self.asks_too_often() });
             }
-            let ask = match self.holds_calls() {
-                true => Ask::read("", &params),
-                false => Err(mcp::nobody_here()),
-            };
+            let ask = if self.holds_calls() { Ask::read("", &params) } else { Err(mcp::nobody_here()) };
             match ask {
                 Ok(ask) => {
                     open.run(false);

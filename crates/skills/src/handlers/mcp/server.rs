@@ -334,12 +334,11 @@ impl Server {
             return (ours!(mcp::not_of_protocol, self.shown()), mcp::why_not_of_protocol());
         }
         let words = session.last_words().await;
-        match words.is_empty() {
-            true => (ours!(mcp::ended, self.shown()), mcp::why_ended()),
-            false => {
-                let message = ours!(mcp::ended_with_words, self.shown(), words);
-                (message, mcp::why_ended_with_words(words))
-            }
+        if words.is_empty() {
+            (ours!(mcp::ended, self.shown()), mcp::why_ended())
+        } else {
+            let message = ours!(mcp::ended_with_words, self.shown(), words);
+            (message, mcp::why_ended_with_words(words))
         }
     }
 
