@@ -16,7 +16,7 @@ impl WebBackend {
     pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>> {
         let person: PersonId = viewer.person.as_str().into();
         let view = self.view(viewer).await?;
-        let rows = self.conversations.accounts_of(&person).await?;
+        let (rows, _) = self.conversations.accounts_of(&person).await?;
         Ok(rows.into_iter().map(|row| view.account(row)).collect())
     }
 

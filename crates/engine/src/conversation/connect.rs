@@ -176,10 +176,13 @@ impl Conversations {
         self.events.send(TurnEvent::MessageAdded(told.clone()));
     }
 
-    /// The accounts that a person has. The only one with a service is the one that is used, also if nobody has chosen it.
-    pub async fn accounts_of(&self, person: &PersonId) -> Result<Vec<AccountRow>> {
+    /// The accounts that a person has, and those that they have by the configuration. The only one with a service is the
+    /// one that is used, also if nobody has chosen it.
+    pub async fn accounts_of(&self, person: &PersonId) -> Result<(Vec<AccountRow>, Vec<&ConnectedAccount>)> {
         let mut rows = connected::of_person(&self.store, person).await?;
-        let configured = self.configured_of(person).await?;
+        let settings = self.settings.current();
+        let configured =
+            self.services().accounts.configured_of(&self.store, &settings.owners, person).await?;
         for service in [AccountService::Mail, AccountService::Calendar] {
             let mut having = rows.iter_mut().filter(|row| row.services.contains(&service));
             let (Some(only), None) = (having.next(), having.next()) else { continue };
@@ -189,12 +192,7 @@ impl Conversations {
                 _ => only.is_events_default |= is_used,
             }
         }
-        Ok(rows)
-    }
-
-    async fn configured_of(&self, person: &PersonId) -> Result<Vec<&ConnectedAccount>> {
-        let settings = self.settings.current();
-        self.services().accounts.configured_of(&self.store, &settings.owners, person).await
+        Ok((rows, configured))
     }
 
     async fn may_connect(&self, row: &InboxRow) -> Result<bool> {
@@ -222,9 +220,8 @@ impl Conversations {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return self.reply(row, None, l10n::commands::in_private("/accounts"), Batch::new()).await;
         }
-        let all = self.accounts_of(&row.person_id).await?;
+        let (all, configured) = self.accounts_of(&row.person_id).await?;
         if rest.is_empty() {
-            let configured = self.configured_of(&row.person_id).await?;
             return self.reply_with(row, self.list_of(&all, &configured), Batch::new()).await;
         }
         if let Some(names) = rest.strip_prefix("rename ") {
