@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_store::outbox::{self, Message, OutboxRow};
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, Stale, queues, sharing};
+use adjutant_store::{Batch, Stale, queues};
 use adjutant_types::{OutboxState, TurnId};
 
 use crate::outbox::{open, say};
@@ -111,7 +111,7 @@ async fn a_message_whose_commit_was_never_heard_of_is_found(world: World) {
     let found = async || {
         let alone = queues::with_pending_work(&world.store, ours, "console", None).await.unwrap();
         // Whoever receives the channel by now.
-        assert_eq!(alone, sharing::left_to_us(&world.store, ours).await.unwrap());
+        assert_eq!(alone, queues::left_to_us(&world.store, ours).await.unwrap());
         alone
     };
     assert!(found().await.is_empty(), "it is just being sent");

@@ -30,26 +30,50 @@ pub async fn all(store: &Store) -> Result<Vec<Queue>> {
     store.all(sql, &[]).await
 }
 
+/// Replies of the instance $1 that it doesn't know of at the time $2: the database may have committed one without our
+/// hearing of it.
+macro_rules! unheard_of {
+    () => {
+        "instance = $1 AND next_at <= $2 AND created_at + 1000 <= $2"
+    };
+}
+
 /// The conversations of a channel with work that nobody may be doing: messages, turns and replies of dead processes;
-/// our own messages whose author was approved; our own turns whose time has come; and our own replies, because the
-/// database may have committed one and we never heard of it. Only open rows are read, so it may be called each second.
+/// our own messages whose author was approved; our own turns whose time has come; and our own replies of which we never
+/// heard. Only open rows are read, so it may be called each second.
 pub async fn with_pending_work(
     store: &Store,
     instance: &InstanceId,
     channel: &str,
     chat: Option<&str>,
 ) -> Result<Vec<ConversationId>> {
-    let sql = "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
+    let sql = concat!(
+        "SELECT c.id FROM conversations c WHERE c.channel = $3 AND ($4 = '' OR c.place = $4) AND c.id IN (\
         SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
-        AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
+        AND (instance = $1 OR instance NOT IN (SELECT id FROM instances)) UNION \
         SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
         AND (instance NOT IN (SELECT id FROM instances) \
-        OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
+        OR (status = 'queued' AND instance = $1 AND retry_at > 0 AND retry_at <= $2)) UNION \
         SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
-        AND (instance NOT IN (SELECT id FROM instances) \
-        OR (instance = $3 AND next_at <= $4 AND created_at + 1000 <= $4)))";
+        AND (instance NOT IN (SELECT id FROM instances) OR (",
+        unheard_of!(),
+        ")))"
+    );
     let rows: Vec<(ConversationId,)> = store
-        .all(sql, &[channel.into(), chat.unwrap_or_default().into(), instance.into(), store.now().into()])
+        .all(sql, &[instance.into(), store.now().into(), channel.into(), chat.unwrap_or_default().into()])
         .await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
+}
+
+/// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
+/// have committed one without our hearing of it, and another instance may receive its channel by now.
+pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>> {
+    let sql = concat!(
+        "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
+        AND received_at + 1000 <= $2 UNION \
+        SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND ",
+        unheard_of!()
+    );
+    let rows: Vec<(ConversationId,)> = store.all(sql, &[instance.into(), store.now().into()]).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }

@@ -102,17 +102,6 @@ pub async fn left_to_receiver(
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
-/// have committed one without our hearing of it, and another instance may receive its channel by now.
-pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<ConversationId>> {
-    let sql = "SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 AND kind <> 'said' AND instance = $1 \
-        AND received_at + 1000 <= $2 UNION \
-        SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND instance = $1 \
-        AND next_at <= $2 AND created_at + 1000 <= $2";
-    let rows: Vec<(ConversationId,)> = store.all(sql, &[instance.into(), store.now().into()]).await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
-}
-
 /// Adds what the receiver of a turn's channel is to show of it.
 pub fn show(batch: &mut Batch, progress: &Progress) {
     let text = serde_json::to_string(progress).unwrap_or_default();

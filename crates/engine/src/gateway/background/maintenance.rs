@@ -43,7 +43,7 @@ impl Maintenance {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         let has_peers = self.lanes.cluster.has_peers();
         if has_peers {
-            self.wake(&sharing::left_to_us(store, instance).await?);
+            self.wake(&queues::left_to_us(store, instance).await?);
         }
         for (channel, chat) in self.received_channels() {
             let left = match has_peers {
