@@ -104,9 +104,7 @@ async fn exchange<T>(
             RCODE::NoError | RCODE::NameError => {
                 return Ok(answer.answers.iter().filter_map(|record| read(&record.rdata, kind)).collect());
             }
-            code => {
-                return Err(MailError::tool(format!("the DNS resolver {resolver} answered {code:?}")));
-            }
+            code => return Err(MailError::tool(format!("the DNS resolver {resolver} answered {code:?}"))),
         }
     }
 }

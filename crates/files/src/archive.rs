@@ -178,9 +178,7 @@ fn add_text(xml: &str, text: &mut String) {
     while text.len() <= MAX_TEXT {
         match reader.read_event() {
             Ok(Event::Start(tag)) if tag.local_name().as_ref() == "t" => is_text = true,
-            Ok(Event::Text(words)) if is_text => {
-                text.push_str(&words.xml10_content());
-            }
+            Ok(Event::Text(words)) if is_text => text.push_str(&words.xml10_content()),
             Ok(Event::GeneralRef(reference)) if is_text => text.extend(character(&reference)),
             Ok(Event::End(tag)) => match tag.local_name().as_ref() {
                 "t" => is_text = false,

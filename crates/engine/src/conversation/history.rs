@@ -218,9 +218,7 @@ pub async fn compact(
     let conversation = people::conversation_by_id(store, conversation).await?;
     let open = turns::open_of(store, &conversation.id).await?;
     let open_from = open.iter().map(|turn| turn.seq).min().unwrap_or(i64::MAX);
-    let Some(end) = compact_before(&newest(store, &conversation).await?, open_from) else {
-        return Ok(false);
-    };
+    let Some(end) = compact_before(&newest(store, &conversation).await?, open_from) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MAX_TURNS).await?;
     let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());

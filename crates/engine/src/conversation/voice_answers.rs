@@ -36,9 +36,7 @@ impl Conversations {
             Some(AnswerMatch::Unclear) => return Ok(SpokenAs::NeedsHand),
             Some(AnswerMatch::Question(question)) => question,
         };
-        let Some(row) = questions::by_id(&self.store, &question).await? else {
-            return Ok(SpokenAs::Message);
-        };
+        let Some(row) = questions::by_id(&self.store, &question).await? else { return Ok(SpokenAs::Message) };
         let asked = questions::of_message(&self.store, &row.outbox_id).await?;
         let approves =
             |answers: &[(usize, Answer)]| answers.iter().any(|(_, answer)| *answer == Answer::Approve);

@@ -59,9 +59,7 @@ impl ChatFrameSink for Frames {
         if !of_use && (frame.index >= 3 || seen.model.is_some()) {
             return;
         }
-        let Some(frame) = frame.json() else {
-            return;
-        };
+        let Some(frame) = frame.json() else { return };
         if seen.model.is_none() {
             let pointers = ["/model", "/message/model", "/response/model", "/modelVersion"];
             let model = pointers.iter().find_map(|pointer| frame.pointer(pointer)?.as_str());

@@ -158,9 +158,7 @@ impl ActiveCall<'_> {
             Err(
                 Failure::Skill(_)
                 | Failure::Store(StoreError::Stale(Stale::AccountGone | Stale::QuestionClosed)),
-            ) => {
-                return Ok(None);
-            }
+            ) => return Ok(None),
             Err(Failure::Store(error)) => return Err(error),
         }
         fail_point("asked");

@@ -250,9 +250,7 @@ pub async fn look_up(
         for (span, texts) in rows {
             let texts = texts.unwrap_or_default();
             match usize::try_from(span) {
-                Ok(span) => {
-                    found.of[chunk * SPANS + span].extend(texts.split(',').filter_map(posting));
-                }
+                Ok(span) => found.of[chunk * SPANS + span].extend(texts.split(',').filter_map(posting)),
                 Err(_) => found.texts += texts.parse::<i64>().unwrap_or_default(),
             }
         }

@@ -307,9 +307,7 @@ impl Deliverer {
             let Ok(Some((channel, place, receipt))) = outbox::place_of(&deliverer.store, &id).await else {
                 return;
             };
-            let Some(port) = deliverer.ports.get(&channel).filter(|port| port.limits().edits) else {
-                return;
-            };
+            let Some(port) = deliverer.ports.get(&channel).filter(|port| port.limits().edits) else { return };
             let address = Address { channel, place };
             let _alone = deliverer.gate.answer(&address).await;
             port.retract(&address, &receipt, Retract::Buttons).await;
