@@ -181,7 +181,23 @@ impl Store {
 
     /// The number that a query returns; 0 without a row.
     pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64> {
-        Ok(self.first::<(i64,)>(sql, arguments).await?.map_or(0, |row| row.0))
+        Ok(self.value(sql, arguments).await?.unwrap_or(0))
+    }
+
+    /// The one column of the first row.
+    pub async fn value<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>>
+    where
+        (T,): for<'r> FromRow<'r, AnyRow> + Send + Unpin,
+    {
+        Ok(self.first::<(T,)>(sql, arguments).await?.map(|(value,)| value))
+    }
+
+    /// The one column of all rows.
+    pub async fn column<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>>
+    where
+        (T,): for<'r> FromRow<'r, AnyRow> + Send + Unpin,
+    {
+        Ok(self.all::<(T,)>(sql, arguments).await?.into_iter().map(|(value,)| value).collect())
     }
 
     /// Copies the store into a new file while it is in use.

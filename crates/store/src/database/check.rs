@@ -89,16 +89,16 @@ const RULES: [(&str, &str); 14] = [
 pub async fn findings(store: &Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if let Some(sql) = store.backend().integrity_sql() {
-        let rows: Vec<(String,)> = store.all(sql, &[]).await?;
-        let rows: Vec<String> = rows.into_iter().map(|row| row.0).filter(|row| row != "ok").collect();
+        let mut rows: Vec<String> = store.column(sql, &[]).await?;
+        rows.retain(|row| row != "ok");
         if !rows.is_empty() {
             findings.push(Finding { rule: "the database's integrity check found damage", rows });
         }
     }
     for (rule, sql) in RULES {
-        let rows: Vec<(String,)> = store.all(sql, &[]).await?;
+        let rows: Vec<String> = store.column(sql, &[]).await?;
         if !rows.is_empty() {
-            findings.push(Finding { rule, rows: rows.into_iter().map(|row| row.0).collect() });
+            findings.push(Finding { rule, rows });
         }
     }
     Ok(findings)
@@ -134,9 +134,9 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>> {
 /// How many leases belong to instances that are gone.
 pub async fn stuck_leases(store: &Store) -> Result<usize> {
     let living: Vec<InstanceId> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
-    let holders: Vec<(InstanceId,)> =
-        store.all("SELECT instance FROM leases WHERE instance IS NOT NULL", &[]).await?;
-    Ok(holders.iter().filter(|(holder,)| !living.contains(holder)).count())
+    let sql = "SELECT instance FROM leases WHERE instance IS NOT NULL";
+    let holders: Vec<InstanceId> = store.column(sql, &[]).await?;
+    Ok(holders.iter().filter(|holder| !living.contains(holder)).count())
 }
 
 /// The migrations that were applied, in order: version and name.

@@ -6,9 +6,8 @@ use crate::{Batch, Result, Stale, Store};
 
 /// The question of a call's server, as JSON; none if the server asked nothing.
 pub async fn of(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT asked FROM executions WHERE id = $1", &[id.into()]).await?;
-    Ok(row.and_then(|(asked,)| asked))
+    let sql = "SELECT asked FROM executions WHERE id = $1";
+    Ok(store.value::<Option<String>>(sql, &[id.into()]).await?.flatten())
 }
 
 /// Saves what a call's server asked and what was answered, and that the call waits for a person.

@@ -36,8 +36,7 @@ pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>> {
 pub async fn undo_of(store: &Store, id: &ExecutionId, person: &PersonId) -> Result<String> {
     const SQL: &str = "SELECT coalesce(e.undo, '') FROM executions e JOIN turns t ON t.id = e.turn_id \
                        WHERE e.id = $1 AND t.person_id = $2";
-    let undo: Option<(String,)> = store.first(SQL, &[id.into(), person.into()]).await?;
-    Ok(undo.map(|(undo,)| undo).unwrap_or_default())
+    Ok(store.value(SQL, &[id.into(), person.into()]).await?.unwrap_or_default())
 }
 
 /// Saves how to take a call's effect back.
@@ -210,9 +209,8 @@ pub async fn written_for(store: &Store, id: &ExecutionId) -> Result<Option<(Pers
 
 /// The progress of a call that must not be made twice.
 pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
-    Ok(row.and_then(|(phase,)| phase))
+    let sql = "SELECT phase FROM executions WHERE id = $1";
+    Ok(store.value::<Option<String>>(sql, &[id.into()]).await?.flatten())
 }
 
 /// Saves the progress of a call.
@@ -253,9 +251,7 @@ pub fn set_account(batch: &mut Batch, id: &ExecutionId, account: &AccountId) {
 
 /// The outside sources of what an execution was given and read; clean if it isn't there.
 pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint> {
-    let row: Option<(Taint,)> =
-        store.first("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?;
-    Ok(row.map(|(taint,)| taint).unwrap_or_default())
+    Ok(store.value("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?.unwrap_or_default())
 }
 
 /// Saves the outside sources of what an execution was given.

@@ -109,9 +109,7 @@ pub async fn can_repeat(
 /// The turn that a message began, by the message's name in the inbox: none without such a message, none inside before the
 /// turn begins.
 pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>> {
-    let row: Option<(Option<TurnId>,)> =
-        store.first("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await?;
-    Ok(row.map(|(turn,)| turn))
+    store.value("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await
 }
 
 /// The turn of a message of ours, if it has one, and whose conversation it is in.
@@ -122,9 +120,7 @@ pub async fn place_of(store: &Store, message: &OutboxId) -> Result<Option<(Optio
 
 /// When the turn with this number began.
 pub async fn began(store: &Store, number: i64) -> Result<Option<i64>> {
-    let row: Option<(i64,)> =
-        store.first("SELECT started_at FROM turns WHERE seq = $1", &[number.into()]).await?;
-    Ok(row.map(|(began,)| began))
+    store.value("SELECT started_at FROM turns WHERE seq = $1", &[number.into()]).await
 }
 
 /// Whether a turn is among a person's.
@@ -134,9 +130,7 @@ pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bo
 }
 
 pub async fn turn_of(store: &Store, execution: &ExecutionId) -> Result<Option<TurnId>> {
-    let row: Option<(TurnId,)> =
-        store.first("SELECT turn_id FROM executions WHERE id = $1", &[execution.into()]).await?;
-    Ok(row.map(|(turn,)| turn))
+    store.value("SELECT turn_id FROM executions WHERE id = $1", &[execution.into()]).await
 }
 
 macro_rules! inbox_sql {
@@ -228,8 +222,7 @@ pub async fn plans(
 /// The first plan that was made in a turn.
 pub async fn plan_of_turn(store: &Store, turn: &TurnId) -> Result<Option<ExecutionId>> {
     let sql = "SELECT id FROM plans WHERE turn_id = $1 ORDER BY seq LIMIT 1";
-    let row: Option<(ExecutionId,)> = store.first(sql, &[turn.into()]).await?;
-    Ok(row.map(|(id,)| id))
+    store.value(sql, &[turn.into()]).await
 }
 
 /// Whether a message is in the outbox.
@@ -258,8 +251,7 @@ pub async fn count_open_questions(store: &Store, person: &PersonId) -> Result<i6
 pub async fn budget_questions(store: &Store, person: &PersonId) -> Result<Vec<QuestionId>> {
     let sql = "SELECT id FROM questions WHERE state = 'pending' AND person_id = $1 AND kind = 'continue' \
                AND detail = 'budget' AND outbox_id <> '' ORDER BY seq LIMIT 1000";
-    let rows: Vec<(QuestionId,)> = store.all(sql, &[person.into()]).await?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+    store.column(sql, &[person.into()]).await
 }
 
 pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>> {

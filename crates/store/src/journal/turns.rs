@@ -140,8 +140,7 @@ pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
 
 /// The outside sources of everything that an ended turn read.
 pub async fn taint(store: &Store, turn: &TurnId) -> Result<Taint> {
-    let row: Option<(Taint,)> = store.first("SELECT taint FROM turns WHERE id = $1", &[turn.into()]).await?;
-    Ok(row.map(|(taint,)| taint).unwrap_or_default())
+    Ok(store.value("SELECT taint FROM turns WHERE id = $1", &[turn.into()]).await?.unwrap_or_default())
 }
 
 /// Puts a turn back in its lane for later, after an internal error or to wait for its time.
@@ -349,16 +348,13 @@ pub async fn texts_before(
         AND t.seq > c.history_from AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
         AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.event LIKE ' watch:%') \
         AND t.seq < (SELECT seq FROM turns WHERE id = $3) ORDER BY t.seq DESC LIMIT $4 + 0";
-    let rows: Vec<(String,)> =
-        store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await?;
-    Ok(rows.into_iter().map(|(text,)| text).collect())
+    store.column(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await
 }
 
 /// What the person asked for in a turn's message, as JSON; none before it was read.
 pub async fn wishes(store: &Store, turn: &TurnId) -> Result<Option<String>> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT wishes FROM turns WHERE id = $1", &[turn.into()]).await?;
-    Ok(row.and_then(|(wishes,)| wishes))
+    let sql = "SELECT wishes FROM turns WHERE id = $1";
+    Ok(store.value::<Option<String>>(sql, &[turn.into()]).await?.flatten())
 }
 
 /// Saves what the person asked for: the first reading counts, until the person has written more.
@@ -398,9 +394,7 @@ pub async fn before(
         AND (conversation_id = $1 OR EXISTS (SELECT 1 FROM inbox i JOIN conversations c ON c.id = $1 AND c.shared = 0 \
         WHERE i.turn_id = t.id AND i.event LIKE ' page:%')) \
         ORDER BY seq DESC LIMIT $4 + 0) latest ORDER BY ended_at DESC, seq DESC";
-    let rows: Vec<(TurnId,)> =
-        store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+    store.column(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await
 }
 
 /// The oldest ended turns after `after`, oldest first.

@@ -290,10 +290,8 @@ pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>> {
 /// The texts that a message was changed to after a turn had taken it, in order.
 pub async fn edits_of(store: &Store, key: &str) -> Result<Vec<String>> {
     let (from, to) = (format!("{} ", edit_key(key)), format!("{}!", edit_key(key)));
-    let edits: Vec<(String,)> = store
-        .all("SELECT text FROM inbox WHERE event >= $1 AND event < $2 ORDER BY id", &[from.into(), to.into()])
-        .await?;
-    Ok(edits.into_iter().map(|(text,)| text).collect())
+    let sql = "SELECT text FROM inbox WHERE event >= $1 AND event < $2 ORDER BY id";
+    store.column(sql, &[from.into(), to.into()]).await
 }
 
 /// How the names of a message's changes begin.
@@ -381,17 +379,14 @@ pub async fn doubted(
     let sql = "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
         AND person_id = $2 AND kind = 'said' AND voice IS NULL ORDER BY id DESC LIMIT 1) last \
         WHERE spoken = 1 AND state = 'done' AND turn_id IS NULL AND text <> '' AND received_at >= $3";
-    let last: Option<(String,)> =
-        store.first(sql, &[conversation.into(), person.into(), since.into()]).await?;
-    Ok(last.map(|(text,)| text))
+    store.value(sql, &[conversation.into(), person.into(), since.into()]).await
 }
 
 /// The messages that a person typed most recently, newest first.
 pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Vec<String>> {
     let sql = "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
         ORDER BY id DESC LIMIT $2 + 0";
-    let typed: Vec<(String,)> = store.all(sql, &[person.into(), limit.into()]).await?;
-    Ok(typed.into_iter().map(|(text,)| text).collect())
+    store.column(sql, &[person.into(), limit.into()]).await
 }
 
 /// Whether a message of a turn was spoken.
@@ -439,8 +434,7 @@ pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
 pub async fn last_answer(store: &Store, turn: &TurnId, person: &PersonId) -> Result<Option<String>> {
     const SQL: &str = "SELECT text FROM inbox WHERE turn_id = $1 AND person_id = $2 AND kind = 'answer' \
                        ORDER BY id DESC LIMIT 1";
-    let last: Option<(String,)> = store.first(SQL, &[turn.into(), person.into()]).await?;
-    Ok(last.map(|(text,)| text))
+    store.value(SQL, &[turn.into(), person.into()]).await
 }
 
 /// The newest message of a turn that has several.

@@ -275,8 +275,8 @@ async fn stored(store: &Store, mut batch: Batch, row: &OutboxRow, receipt: &str)
     if !store.write(batch).await?.is_empty() {
         return Ok(None);
     }
-    let stored: Option<(String,)> = store.first(STORED, &[(&row.id).into(), row.part.into()]).await?;
-    Ok(stored.map(|(stored,)| stored).filter(|stored| stored != receipt))
+    let stored: Option<String> = store.value(STORED, &[(&row.id).into(), row.part.into()]).await?;
+    Ok(stored.filter(|stored| stored != receipt))
 }
 
 /// Reschedules a row for another attempt (`pending`) or look-up (`unknown`). Nothing happens
@@ -317,16 +317,14 @@ pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>>
                        JOIN turns t ON t.id = last.turn_id AND t.person_id = last.person_id WHERE last.choices = '[]' \
                        AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = $1 \
                        AND e.kind = 'skill' AND e.untrusted = 1)";
-    let told: Option<(String,)> = store.first(SQL, &[turn.into()]).await?;
-    Ok(told.map(|(text,)| text))
+    store.value(SQL, &[turn.into()]).await
 }
 
 /// The receipt of the last message sent to a conversation.
 pub async fn last_receipt(store: &Store, conversation: &ConversationId) -> Result<Option<String>> {
     const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
                         ORDER BY seq DESC LIMIT 1";
-    let last: Option<(String,)> = store.first(LAST, &[conversation.into()]).await?;
-    Ok(last.map(|(receipt,)| receipt))
+    store.value(LAST, &[conversation.into()]).await
 }
 
 /// The platform's ids of recent messages on a channel: events, and `PLACE:RECEIPT` of our own, also of those that show a

@@ -212,8 +212,7 @@ pub async fn held(store: &Store, channel: &str) -> Result<Vec<TurnId>> {
     let sql = "SELECT DISTINCT q.turn_id FROM questions q \
         JOIN conversations c ON c.id = q.conversation_id AND c.channel = $1 \
         WHERE q.state = 'pending' AND q.outbox_id = '' AND q.held_until <= $2";
-    let rows: Vec<(TurnId,)> = store.all(sql, &[channel.into(), store.now().into()]).await?;
-    Ok(rows.into_iter().map(|(turn,)| turn).collect())
+    store.column(sql, &[channel.into(), store.now().into()]).await
 }
 
 /// Adds an answer; only the first one counts.

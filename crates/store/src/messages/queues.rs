@@ -59,10 +59,9 @@ pub async fn with_pending_work(
         unheard_of!(),
         ")))"
     );
-    let rows: Vec<(ConversationId,)> = store
-        .all(sql, &[instance.into(), store.now().into(), channel.into(), chat.unwrap_or_default().into()])
-        .await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    store
+        .column(sql, &[instance.into(), store.now().into(), channel.into(), chat.unwrap_or_default().into()])
+        .await
 }
 
 /// The conversations with presses, commands and replies of ours that nobody else handles while we live: the database may
@@ -74,6 +73,5 @@ pub async fn left_to_us(store: &Store, instance: &InstanceId) -> Result<Vec<Conv
         SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') AND ",
         unheard_of!()
     );
-    let rows: Vec<(ConversationId,)> = store.all(sql, &[instance.into(), store.now().into()]).await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    store.column(sql, &[instance.into(), store.now().into()]).await
 }

@@ -154,6 +154,5 @@ pub async fn signals(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId
 pub async fn ready_lanes(store: &Store, conversation: &ConversationId) -> Result<Vec<i64>> {
     const SQL: &str = "SELECT DISTINCT background FROM turns WHERE conversation_id = $1 AND ended_at IS NULL \
                        AND background > 0 AND status IN ('queued', 'running')";
-    let rows: Vec<(i64,)> = store.all(SQL, &[conversation.into()]).await?;
-    Ok(rows.into_iter().map(|(lane,)| lane).collect())
+    store.column(SQL, &[conversation.into()]).await
 }

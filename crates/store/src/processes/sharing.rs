@@ -84,8 +84,7 @@ pub async fn has_message(store: &Store, conversation: &ConversationId) -> Result
 pub async fn undelivered(store: &Store, channel: &str) -> Result<Vec<ConversationId>> {
     let sql = "SELECT DISTINCT c.id FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
         WHERE o.state IN ('pending', 'sending', 'unknown') AND o.instance NOT IN (SELECT id FROM instances)";
-    let rows: Vec<(ConversationId,)> = store.all(sql, &[channel.into()]).await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    store.column(sql, &[channel.into()]).await
 }
 
 /// The conversations of a channel with something that its receiver alone handles, beside what it sends: presses, answers
@@ -98,8 +97,7 @@ pub async fn left_to_receiver(
     let sql = "SELECT DISTINCT c.id FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
         WHERE i.state = 'new' AND i.held = 0 AND (i.kind <> 'said' OR i.voice IS NOT NULL OR i.files IS NOT NULL) \
         AND (i.instance = $2 AND (i.voice IS NOT NULL OR i.files IS NOT NULL) OR i.instance NOT IN (SELECT id FROM instances))";
-    let rows: Vec<(ConversationId,)> = store.all(sql, &[channel.into(), instance.into()]).await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    store.column(sql, &[channel.into(), instance.into()]).await
 }
 
 /// Adds what the receiver of a turn's channel is to show of it.
@@ -137,9 +135,7 @@ pub async fn begun_by(
 ) -> Result<Vec<i64>> {
     let sql = "SELECT started_at FROM (SELECT started_at FROM turns WHERE person_id = $1 ORDER BY seq DESC LIMIT $4 + 0) t \
         WHERE started_at > $2 AND started_at <= $3 ORDER BY started_at DESC";
-    let rows: Vec<(i64,)> =
-        store.all(sql, &[person.into(), after.into(), until.into(), limit.into()]).await?;
-    Ok(rows.into_iter().map(|(started_at,)| started_at).collect())
+    store.column(sql, &[person.into(), after.into(), until.into(), limit.into()]).await
 }
 
 /// The name under which an instance is told something.

@@ -223,8 +223,7 @@ async fn linked_ids(store: &Store, person: &PersonId) -> Result<Vec<PersonId>> {
         AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.person_id = people.id) AND id IN \
         (SELECT x.person_id FROM inbox x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1 UNION \
          SELECT x.person_id FROM turns x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1)";
-    let rows: Vec<(PersonId,)> = store.all(LINKED, &[person.into()]).await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
+    store.column(LINKED, &[person.into()]).await
 }
 
 /// All rows about a person, by table.

@@ -71,9 +71,7 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &MemoryId) -> Result<Op
 
 /// Where a memory was saved, and may be recalled if it is a room's.
 pub async fn place_of(store: &Store, id: &MemoryId) -> Result<Option<ConversationId>> {
-    let row: Option<(ConversationId,)> =
-        store.first("SELECT conversation_id FROM memories WHERE id = $1", &[id.into()]).await?;
-    Ok(row.map(|(place,)| place))
+    store.value("SELECT conversation_id FROM memories WHERE id = $1", &[id.into()]).await
 }
 
 /// Gives a memory another text, whose words are kept anew.
@@ -86,8 +84,7 @@ pub fn rewrite(batch: &mut Batch, person: &PersonId, id: &MemoryId, text: &str) 
 pub async fn turns_about(store: &Store, person: &PersonId, memory: &MemoryId) -> Result<Vec<i64>> {
     let sql = "SELECT seq FROM turns WHERE person_id = $1 AND id IN (SELECT e.turn_id FROM executions e \
         WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%')";
-    let rows: Vec<(i64,)> = store.all(sql, &[person.into(), memory.into()]).await?;
-    Ok(rows.into_iter().map(|(seq,)| seq).collect())
+    store.column(sql, &[person.into(), memory.into()]).await
 }
 
 /// The turns of a person that say a memory, each with its message and its answer.

@@ -148,8 +148,7 @@ pub fn forget_former(batch: &mut Batch, memory: &MemoryId, former: &MemoryId) {
 /// Those of whom something was taken from what they wrote.
 pub async fn people(store: &Store) -> Result<Vec<PersonId>> {
     const SQL: &str = "SELECT DISTINCT person_id FROM memory_origins ORDER BY person_id";
-    let rows: Vec<(PersonId,)> = store.all(SQL, &[]).await?;
-    Ok(rows.into_iter().map(|(person,)| person).collect())
+    store.column(SQL, &[]).await
 }
 
 /// All of a person's private memories, which their new facts are compared with.

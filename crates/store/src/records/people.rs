@@ -187,8 +187,7 @@ pub async fn direct_conversation(
 pub async fn last_direct_conversation(store: &Store, person: &PersonId) -> Result<Option<ConversationId>> {
     let sql = "SELECT c.id FROM conversations c WHERE c.person_id = $1 AND c.shared = 0 \
         ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC, c.id LIMIT 1";
-    let row: Option<(ConversationId,)> = store.first(sql, &[person.into()]).await?;
-    Ok(row.map(|(id,)| id))
+    store.value(sql, &[person.into()]).await
 }
 
 /// A conversation by id, which must exist.

@@ -6,8 +6,7 @@ use crate::{Result, Store};
 pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>> {
     let sql = "SELECT c.place FROM conversations c LEFT JOIN turns t ON t.conversation_id = c.id \
         WHERE c.channel = $1 GROUP BY c.id, c.place ORDER BY coalesce(max(t.seq), 0) DESC LIMIT $2 + 0";
-    let rows: Vec<(String,)> = store.all(sql, &[channel.into(), limit.into()]).await?;
-    Ok(rows.into_iter().map(|(chat,)| chat).collect())
+    store.column(sql, &[channel.into(), limit.into()]).await
 }
 
 /// A turn: its id, the speaker, their text, the answer, and the time.

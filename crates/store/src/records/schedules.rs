@@ -91,8 +91,7 @@ pub fn delete(batch: &mut Batch, id: &ScheduleId) {
 /// The status of the turn that took an inbox row, if one did.
 pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>> {
     let sql = "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1";
-    let row: Option<(String,)> = store.first(sql, &[key.into()]).await?;
-    Ok(row.map(|(status,)| status))
+    store.value(sql, &[key.into()]).await
 }
 
 /// The last run of a schedule that has begun.

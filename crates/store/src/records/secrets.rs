@@ -92,6 +92,5 @@ pub fn delete(batch: &mut Batch, name: &str) {
 /// The names of all that are sealed with another key than the one of this id. Rows `key/…` are about keys, and not sealed.
 pub async fn names_not_sealed_with(store: &Store, key: &str) -> Result<Vec<String>> {
     let sql = "SELECT name FROM secrets WHERE sealed NOT LIKE $1 AND name NOT LIKE 'key/%' ORDER BY name";
-    let rows: Vec<(String,)> = store.all(sql, &[format!("1.{key}.%").into()]).await?;
-    Ok(rows.into_iter().map(|(name,)| name).collect())
+    store.column(sql, &[format!("1.{key}.%").into()]).await
 }

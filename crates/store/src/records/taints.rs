@@ -48,8 +48,6 @@ pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Ta
 
 /// The sources of one thing; clean if it isn't marked.
 pub async fn of(store: &Store, domain: &str, key: &str) -> Result<Taint> {
-    let row: Option<(Taint,)> = store
-        .first("SELECT sources FROM taints WHERE domain = $1 AND id = $2", &[domain.into(), key.into()])
-        .await?;
-    Ok(row.map(|(taint,)| taint).unwrap_or_default())
+    let sql = "SELECT sources FROM taints WHERE domain = $1 AND id = $2";
+    Ok(store.value(sql, &[domain.into(), key.into()]).await?.unwrap_or_default())
 }

@@ -40,8 +40,7 @@ pub async fn want(store: &Store, model: Option<&str>) -> Result<()> {
 
 /// The model whose vectors are wanted, if any are.
 pub async fn wanted(store: &Store) -> Result<Option<String>> {
-    let wanted: Option<(String,)> = store.first("SELECT model FROM vector_models", &[]).await?;
-    Ok(wanted.map(|(model,)| model))
+    store.value("SELECT model FROM vector_models", &[]).await
 }
 
 /// Adds the row of a text that is new, if vectors are wanted.

@@ -231,9 +231,7 @@ pub async fn ending(store: &Store) -> Result<Vec<WatchRow>> {
 
 /// What active watches read.
 pub async fn sources(store: &Store) -> Result<Vec<WatchSource>> {
-    let rows: Vec<(WatchSource,)> =
-        store.all("SELECT DISTINCT source FROM watches WHERE state = 'active'", &[]).await?;
-    Ok(rows.into_iter().map(|(source,)| source).collect())
+    store.column("SELECT DISTINCT source FROM watches WHERE state = 'active'", &[]).await
 }
 
 /// How far a source has been read.

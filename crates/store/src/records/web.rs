@@ -44,8 +44,7 @@ pub async fn offer(store: &Store, person: &PersonId) -> Result<String> {
 /// Whom a code lets in.
 pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId>> {
     let sql = "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2";
-    let found: Option<(PersonId,)> = store.first(sql, &[digest(code).into(), store.now().into()]).await?;
-    Ok(found.map(|(person,)| person))
+    store.value(sql, &[digest(code).into(), store.now().into()]).await
 }
 
 /// Begins a session for the person with this code, which then no longer works. Returns the session's secret.
