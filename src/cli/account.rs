@@ -222,9 +222,7 @@ async fn share(store: &Store, account: &AccountId, with: &[String]) -> Result<St
     if !ids.is_empty() {
         ids.push(you.id);
     }
-    let mut batch = Batch::new();
-    connected::share(&mut batch, account, &ids);
-    store.write(batch).await?;
+    store.write(Batch::with(|batch| connected::share(batch, account, &ids))).await?;
     Ok(text)
 }
 

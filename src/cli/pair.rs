@@ -69,9 +69,7 @@ async fn invite(store: &Store) -> Result<String, StoreError> {
     let now = store.now();
     let expires_at = now + INVITATION_MS;
     let pairing = Pairing { code: code.clone(), channel: None, user_id: None, name: None, expires_at };
-    let mut batch = Batch::new();
-    access::add_code(&mut batch, &pairing, now);
-    store.write(batch).await?;
+    store.write(Batch::with(|batch| access::add_code(batch, &pairing, now))).await?;
     Ok(format!("{code}\n"))
 }
 

@@ -183,9 +183,7 @@ async fn delete(store: &Store, beginning: &str) -> Result<String> {
         (false, 2..) => return Err(several(beginning)),
         _ => return Err(unknown(beginning)),
     };
-    let mut batch = Batch::new();
-    runs::delete_plan(&mut batch, &row.id);
-    if store.try_write(batch).await? {
+    if store.try_write(Batch::with(|batch| runs::delete_plan(batch, &row.id))).await? {
         return Ok(format!("deleted plan {}\n", row.id));
     }
     Err(CliError::plain(format!(

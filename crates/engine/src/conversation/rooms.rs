@@ -56,8 +56,7 @@ impl Conversations {
 
     /// Gives a room that got another id on its platform the rule that it had.
     pub async fn move_room(&self, from: &Address, to: &Address) -> Result<()> {
-        let mut batch = Batch::new();
-        room_rules::copy(&mut batch, &to.channel, &from.place, &to.place);
+        let batch = Batch::with(|batch| room_rules::copy(batch, &to.channel, &from.place, &to.place));
         self.store.write(batch).await?;
         self.room_rules.invalidate(&(to.channel.clone(), room_of(&to.place).to_owned())).await;
         Ok(())
@@ -107,8 +106,7 @@ impl Conversations {
                 return Ok(false);
             }
         }
-        let mut batch = Batch::new();
-        room_rules::set(&mut batch, &here.channel, &here.place, &rule);
+        let batch = Batch::with(|batch| room_rules::set(batch, &here.channel, &here.place, &rule));
         self.store.write(batch).await?;
         let key = (here.channel, room_of(&here.place).to_owned());
         self.room_rules.insert(key, Arc::new(rule)).await;

@@ -283,9 +283,7 @@ impl Logins {
             expires_at: now + LIFETIME_MS,
             changed_at: now,
         };
-        let mut batch = Batch::new();
-        logins::offer(&mut batch, &row);
-        store.write(batch).await?;
+        store.write(Batch::with(|batch| logins::offer(batch, &row))).await?;
         Ok(begun)
     }
 
@@ -397,9 +395,7 @@ impl Logins {
         };
         let pending = Pending { code: Some(code), ..self.pending(&row).await? };
         let sealed = self.seal(&row.id, &pending).await?;
-        let mut batch = Batch::new();
-        logins::arrived(&mut batch, &row.id, &sealed, store.now());
-        store.write(batch).await?;
+        store.write(Batch::with(|batch| logins::arrived(batch, &row.id, &sealed, store.now()))).await?;
         fail_point("login-arrived");
         Ok(row.id)
     }
@@ -411,9 +407,7 @@ impl Logins {
         let row = row.filter(|row| row.state == LoginState::Arrived).ok_or(LoginError::Gone)?;
         let pending = self.pending(&row).await?;
         let code = pending.code.ok_or(LoginError::Gone)?;
-        let mut batch = Batch::new();
-        logins::claim(&mut batch, id, store.now());
-        store.write(batch).await?;
+        store.write(Batch::with(|batch| logins::claim(batch, id, store.now()))).await?;
         let form = [
             ("grant_type", "authorization_code"),
             ("code", &code),
@@ -456,9 +450,7 @@ impl Logins {
             Err(error) if matches!(error.kind, ErrorKind::Network | ErrorKind::Timeout) => return Ok(None),
             Err(error) => Err(error),
         };
-        let mut batch = Batch::new();
-        logins::answered(&mut batch, &row.id, store.now());
-        store.write(batch).await?;
+        store.write(Batch::with(|batch| logins::answered(batch, &row.id, store.now()))).await?;
         self.settle(&row, reply).await.map(Some)
     }
 
@@ -474,8 +466,7 @@ impl Logins {
                 LoginState::Arrived if is_over && is_hung => self.refuse(&row, connect::interrupted()).await,
                 // Somebody may have asked a server in time, and wait for its answer.
                 LoginState::Offered | LoginState::Opened if is_over && is_hung => {
-                    let mut batch = Batch::new();
-                    logins::end(&mut batch, &row.id, LoginState::Expired, now);
+                    let batch = Batch::with(|batch| logins::end(batch, &row.id, LoginState::Expired, now));
                     store.write(batch).await.map(drop).map_err(LoginError::from)
                 }
                 LoginState::Arrived if age > LEFT_MS => {
@@ -514,9 +505,7 @@ fn name(id: &LoginId) -> String {
 
 /// Whether it's us who ask about a device code next.
 async fn is_first(store: &Store, row: &LoginRow, now: i64) -> Result<bool, StoreError> {
-    let mut batch = Batch::new();
-    logins::polled(&mut batch, row, now);
-    store.try_write(batch).await
+    store.try_write(Batch::with(|batch| logins::polled(batch, row, now))).await
 }
 
 #[cfg(test)]

@@ -290,9 +290,7 @@ pub async fn install(
         definition: json!(stored).to_string(),
         approved_at: store.now(),
     };
-    let mut batch = Batch::new();
-    pins::put(&mut batch, PinKind::Instructions, &pin);
-    store.write(batch).await?;
+    store.write(Batch::with(|batch| pins::put(batch, PinKind::Instructions, &pin))).await?;
     Ok(())
 }
 
@@ -302,9 +300,7 @@ pub async fn uninstall(store: &Store, config: &Config, name: &str) -> Result<boo
     if !rows.iter().any(|pin| pin.owner == name) {
         return Ok(false);
     }
-    let mut batch = Batch::new();
-    pins::remove(&mut batch, PinKind::Instructions, name, "");
-    store.write(batch).await?;
+    store.write(Batch::with(|batch| pins::remove(batch, PinKind::Instructions, name, ""))).await?;
     let target = home(config).join(name);
     remove(&target).map_err(|error| InstallError::Copy(target.display().to_string(), error))?;
     Ok(true)

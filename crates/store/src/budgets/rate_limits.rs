@@ -59,25 +59,21 @@ pub async fn take_slot(store: &Store, model: &str, limit: u32, window: Duration)
 
 /// Makes the slots of a model that is asked for the first time, or that may be asked more often than before.
 async fn add_slots(store: &Store, model: &str, limit: i64) -> Result<()> {
-    let mut batch = Batch::new();
     let sql =
         "INSERT INTO model_slots (model, slot) SELECT $1, generate_series(0, $2 - 1) ON CONFLICT DO NOTHING";
-    batch.run(sql, [model.into(), limit.into()]);
-    store.write(batch).await.map(drop)
+    store.write(Batch::of(sql, [model.into(), limit.into()])).await.map(drop)
 }
 
 /// Records that a model's provider asks for no requests for some time. The longest pause holds.
 pub async fn pause(store: &Store, model: &str, asked: Duration) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run(
+    store.write(Batch::of(
         concat!(
             "INSERT INTO model_pauses (model, until_at) VALUES ($1, ",
             now!(),
             " + $2) ON CONFLICT (model) DO UPDATE SET until_at = greatest(model_pauses.until_at, excluded.until_at)"
         ),
         [model.into(), millis(asked).into()],
-    );
-    store.write(batch).await.map(drop)
+    )).await.map(drop)
 }
 
 /// The models whose providers ask for a pause now, and how long it lasts. An embedded store isn't told.

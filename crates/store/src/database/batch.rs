@@ -124,6 +124,23 @@ impl Batch {
         Self::default()
     }
 
+    /// One with this in it.
+    pub fn with(add: impl FnOnce(&mut Self)) -> Self {
+        let mut batch = Self::new();
+        add(&mut batch);
+        batch
+    }
+
+    /// One that only runs this.
+    pub(crate) fn of<const N: usize>(sql: &'static str, arguments: [Value; N]) -> Self {
+        Self::with(|batch| _ = batch.run(sql, arguments))
+    }
+
+    /// One that only runs this, which must change a row.
+    pub(crate) fn requiring<const N: usize>(why: Stale, sql: &'static str, arguments: [Value; N]) -> Self {
+        Self::with(|batch| _ = batch.must(why, sql, arguments))
+    }
+
     /// A statement that may or may not find rows.
     pub fn run<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
         self.push(sql, arguments.into(), None, false)

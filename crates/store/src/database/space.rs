@@ -44,9 +44,7 @@ pub async fn give_back(store: &Store) -> Result<i64> {
         && pages.gives_back
         && pages.spare() > 0
     {
-        let mut batch = Batch::new();
-        batch.run(step, []);
-        store.write(batch).await?;
+        store.write(Batch::of(step, [])).await?;
         let after = self::pages(store).await?.map_or(0, |pages| pages.all);
         if after >= pages.all {
             break;

@@ -20,21 +20,18 @@ pub async fn replies(store: &Store, limit: i64) -> Result<Vec<DeadReply>> {
 
 /// Has one of them delivered again, by the instance that serves its channel. False when it isn't given up.
 pub async fn retry(store: &Store, message: &OutboxId) -> Result<bool> {
-    let mut batch = Batch::new();
-    batch.must(
+    store.try_write(Batch::requiring(
         Stale::DeliveredElsewhere,
         // Its day begins anew.
         "UPDATE outbox SET state = 'pending', attempts = 0, next_at = 0, error = NULL, created_at = $1, instance = $2 \
          WHERE id = $3 AND state = 'dead'",
         [store.now().into(), anybody().into(), message.into()],
-    );
-    store.try_write(batch).await
+    )).await
 }
 
 /// Records that our own code fails on an arrival, so that it was left out.
 pub async fn add_arrival(store: &Store, key: &str) -> Result<()> {
-    let mut batch = Batch::new();
-    announce(&mut batch, &format!("{DEAD_LETTER}{key}"), store.now());
+    let batch = Batch::with(|batch| announce(batch, &format!("{DEAD_LETTER}{key}"), store.now()));
     store.write(batch).await.map(drop)
 }
 

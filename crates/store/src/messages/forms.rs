@@ -29,25 +29,21 @@ pub async fn say_instead(
 
 /// Puts the rest of a long text into a file behind it. Nothing of the row may have been sent.
 pub async fn become_file(store: &Store, row: &OutboxRow, text: &str, file: &OutgoingFile) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.must(
+    store.write(Batch::requiring(
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET text = $1, file = $2 WHERE id = $3 AND part = 0 AND state = $4 AND file IS NULL",
         [text.into(), json(file).into(), (&row.id).into(), row.state.into()],
-    );
-    store.write(batch).await.map(|_| ())
+    )).await.map(|_| ())
 }
 
 /// Has a row whose claimed part was refused sent in another form from that part on.
 pub async fn change_form(store: &Store, row: &OutboxRow, form: MessageForm) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.must(
+    store.write(Batch::requiring(
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'pending', next_at = 0, checkpoint = NULL, edit_of = NULL, form = $1, form_part = $2, \
          only_file = $3 WHERE id = $4 AND part = $2 AND form = $5 AND state = 'sending' AND attempts = $6",
         values! { form, row.part, form == MessageForm::File, &row.id, row.form, row.attempts + 1 },
-    );
-    store.write(batch).await.map(|_| ())
+    )).await.map(|_| ())
 }
 
 /// Gives a row up, and says so unless the same words wait there already.

@@ -305,9 +305,8 @@ pub async fn is_journalled(store: &Store, key: &str) -> Result<bool> {
 
 /// Replaces a message's text and what it mentions, unless a turn has taken it. Returns whether it did.
 pub async fn edit(store: &Store, key: &str, text: &str, mentions: &str) -> Result<bool> {
-    let mut batch = Batch::new();
     let sql = "UPDATE inbox SET text = $1, mentions = $3 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0";
-    batch.must(Stale::MessageTaken, sql, [text.into(), key.into(), mentions.into()]);
+    let batch = Batch::requiring(Stale::MessageTaken, sql, [text.into(), key.into(), mentions.into()]);
     store.try_write(batch).await
 }
 

@@ -182,11 +182,9 @@ pub fn spoken(batch: &mut Batch, row: &OutboxRow, sound: &[u8]) {
 
 /// Leaves out the sound of a row, whose text has been sent.
 pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<()> {
-    let mut batch = Batch::new();
     let sql = "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
         WHERE id = $2 AND part = $3 AND speech IS NOT NULL AND state <> 'sent'";
-    batch.run(sql, [store.now().into(), (&row.id).into(), row.part.into()]);
-    store.write(batch).await.map(|_| ())
+    store.write(Batch::of(sql, [store.now().into(), (&row.id).into(), row.part.into()])).await.map(|_| ())
 }
 
 /// The first open rows of a conversation that this instance may deliver: its own, or those of dead instances. The oldest
@@ -229,15 +227,13 @@ pub async fn count_undelivered(
 /// has it, when that part was sent meanwhile, or when somebody has tried since the row was read and then died: then it has
 /// to be looked for again.
 pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.must(
+    store.write(Batch::requiring(
         Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
          WHERE id = $4 AND part = $5 AND attempts = $6 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
         values! { instance, row.checkpoint.clone(), row.edit_of.clone(), &row.id, row.part, row.attempts },
-    );
-    store.write(batch).await.map(|_| ())
+    )).await.map(|_| ())
 }
 
 /// Stores the receipt of a part that isn't the last; `only_file` if it was the last of the text. If that fails, the part is
@@ -289,8 +285,7 @@ pub async fn reschedule(
     next_at: i64,
     error: &str,
 ) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run(
+    let batch = Batch::of(
         // Our own claim, if there was one, has counted one attempt.
         "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4 \
          AND part = $5 AND state IN ('pending', 'sending', 'unknown') AND attempts <= $6",

@@ -25,17 +25,14 @@ pub enum ControlSignal {
 
 /// Asks a running turn to stop. Returns false if it isn't running.
 pub async fn request_stop(store: &Store, turn: &TurnId) -> Result<bool> {
-    let mut batch = Batch::new();
     let sql = "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'";
-    batch.must(Stale::TurnMoved, sql, [turn.into()]);
-    store.try_write(batch).await
+    store.try_write(Batch::requiring(Stale::TurnMoved, sql, [turn.into()])).await
 }
 
 /// Pauses a running or queued turn: current work finishes, nothing new starts, and the person is asked whether to
 /// continue. Returns false if the turn is neither.
 pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool> {
-    let mut batch = Batch::new();
-    batch.must(
+    let batch = Batch::requiring(
         Stale::TurnMoved,
         // A turn that waits for its retry time pauses right away.
         "UPDATE turns SET ending = 'pause', retry_at = 0, \
@@ -62,12 +59,10 @@ pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool> {
 
 /// Ends a turn, whether it runs, is queued or waits for a person. Returns false if it had ended.
 pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool> {
-    let mut batch = Batch::new();
     let sql = "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
         retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
         WHERE id = $2 AND ended_at IS NULL";
-    batch.must(Stale::TurnEnded, sql, [anybody().into(), turn.into()]);
-    store.try_write(batch).await
+    store.try_write(Batch::requiring(Stale::TurnEnded, sql, [anybody().into(), turn.into()])).await
 }
 
 /// Adds the effect of an answer on its turn; no answer means that the question expired. A waiting turn is queued again, for

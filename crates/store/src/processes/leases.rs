@@ -233,11 +233,9 @@ impl Instance {
         const ORPHANS: &str = "SELECT count(*) FROM leases WHERE instance IS NOT NULL \
                                AND instance NOT IN (SELECT id FROM instances)";
         if store.count(ORPHANS, &[]).await? > 0 {
-            let mut batch = Batch::new();
             let sql = "UPDATE leases SET instance = NULL WHERE instance IS NOT NULL \
                 AND instance NOT IN (SELECT id FROM instances)";
-            batch.run(sql, []);
-            store.write(batch).await?;
+            store.write(Batch::of(sql, [])).await?;
         }
         Ok(())
     }
@@ -245,8 +243,7 @@ impl Instance {
     /// Updates this process's row without changing it, to check that the store accepts writes. It isn't a heartbeat:
     /// that is [`Self::heartbeat()`].
     pub async fn touch(&self, store: &Store) -> Result<()> {
-        let mut batch = Batch::new();
-        batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
+        let batch = Batch::of("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
         store.write(batch).await.map(drop)
     }
 

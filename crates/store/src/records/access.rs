@@ -111,10 +111,8 @@ fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
 
 /// Removes an account from the list. False when it wasn't there.
 pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool> {
-    let mut batch = Batch::new();
     let sql = "DELETE FROM allowed WHERE channel = $1 AND user_id = $2";
-    batch.must(Stale::NotAllowed, sql, [channel.into(), user.into()]);
-    store.try_write(batch).await
+    store.try_write(Batch::requiring(Stale::NotAllowed, sql, [channel.into(), user.into()])).await
 }
 
 /// Deletes expired codes, and closes the messages of strangers without a code.

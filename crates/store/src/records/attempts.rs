@@ -56,18 +56,14 @@ impl Drop for Attempt {
 }
 
 async fn ended(store: &Store, what: &str) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run("DELETE FROM attempts WHERE what = $1", [what.into()]);
-    store.write(batch).await.map(drop)
+    store.write(Batch::of("DELETE FROM attempts WHERE what = $1", [what.into()])).await.map(drop)
 }
 
 /// Forgets what was set aside a month ago.
 pub(crate) async fn prune(store: &Store) -> Result<()> {
     let before = store.now() - i64::try_from(QUARANTINE.as_millis()).unwrap_or_default();
     if store.count("SELECT count(*) FROM attempts WHERE at < $1", &[before.into()]).await? > 0 {
-        let mut batch = Batch::new();
-        batch.run("DELETE FROM attempts WHERE at < $1", [before.into()]);
-        store.write(batch).await?;
+        store.write(Batch::of("DELETE FROM attempts WHERE at < $1", [before.into()])).await?;
     }
     Ok(())
 }

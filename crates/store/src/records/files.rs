@@ -165,9 +165,7 @@ pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>
 pub async fn delete_before(store: &Store, before: i64) -> Result<usize> {
     let old = store.count("SELECT count(*) FROM attachments WHERE created_at < $1", &[before.into()]).await?;
     if old > 0 {
-        let mut batch = Batch::new();
-        batch.run("DELETE FROM attachments WHERE created_at < $1", [before.into()]);
-        store.write(batch).await?;
+        store.write(Batch::of("DELETE FROM attachments WHERE created_at < $1", [before.into()])).await?;
     }
     Ok(usize::try_from(old).unwrap_or_default())
 }

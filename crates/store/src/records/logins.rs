@@ -132,7 +132,6 @@ pub async fn open_of(store: &Store, person: &PersonId) -> Result<Vec<LoginRow>> 
 
 /// Deletes what has ended long ago.
 pub async fn prune(store: &Store) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run("DELETE FROM logins WHERE expires_at <= $1", [(store.now() - ENDED_MS).into()]);
+    let batch = Batch::of("DELETE FROM logins WHERE expires_at <= $1", [(store.now() - ENDED_MS).into()]);
     store.write(batch).await.map(drop)
 }

@@ -209,9 +209,7 @@ pub fn gone(batch: &mut Batch, row: &DueRow) {
 
 /// Forgets of which messages browsers were notified long ago, unless those still ask something.
 pub async fn prune(store: &Store) -> Result<()> {
-    let mut batch = Batch::new();
     let sql = "DELETE FROM pushes WHERE changed_at < $1 AND NOT EXISTS (SELECT 1 FROM questions q \
         WHERE q.turn_id = pushes.turn_id AND q.outbox_id = pushes.message_id AND q.state = 'pending')";
-    batch.run(sql, [(store.now() - KEPT_MS).into()]);
-    store.write(batch).await.map(drop)
+    store.write(Batch::of(sql, [(store.now() - KEPT_MS).into()])).await.map(drop)
 }

@@ -91,7 +91,6 @@ pub async fn by_id(store: &Store, id: &RuleId) -> Result<Option<RuleRow>> {
 
 /// Deletes the rules that ended before this time.
 pub async fn prune(store: &Store, before: i64) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run("DELETE FROM rules WHERE ended_at < $1 OR expires_at < $1", [before.into()]);
+    let batch = Batch::of("DELETE FROM rules WHERE ended_at < $1 OR expires_at < $1", [before.into()]);
     store.write(batch).await.map(drop)
 }

@@ -38,13 +38,11 @@ pub async fn count(store: &Store) -> Result<i64> {
 /// Locks a secret that still has this version, so that nobody else renews it before this time. False if somebody else
 /// does, or has renewed it.
 pub async fn lock(store: &Store, name: &str, version: i64, by: &InstanceId, until: i64) -> Result<bool> {
-    let mut batch = Batch::new();
-    batch.must(
+    store.try_write(Batch::requiring(
         Stale::SecretChanged,
         "UPDATE secrets SET locked_until = $1, locked_by = $2 WHERE name = $3 AND version = $4 AND locked_until <= $5",
         [until.into(), by.into(), name.into(), version.into(), store.now().into()],
-    );
-    store.try_write(batch).await
+    )).await
 }
 
 /// Gives back a lock of ours without a new secret.

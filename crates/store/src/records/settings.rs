@@ -17,9 +17,8 @@ pub struct SettingsChange {
 
 /// Notes that somebody changes these keys, and the digest of the file after that.
 pub async fn note(store: &Store, person: &PersonId, keys: &str, digest: &str) -> Result<()> {
-    let mut batch = Batch::new();
     let sql = "INSERT INTO settings_changes (person_id, keys, digest, changed_at) VALUES ($1, $2, $3, $4)";
-    batch.run(sql, [person.into(), keys.into(), digest.into(), store.now().into()]);
+    let batch = Batch::of(sql, [person.into(), keys.into(), digest.into(), store.now().into()]);
     store.write(batch).await.map(drop)
 }
 

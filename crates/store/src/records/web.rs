@@ -117,11 +117,9 @@ pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Res
 /// Gives a person an account on the channel of the page, under our own id for them.
 pub async fn ensure_account(store: &Store, channel: &str, person: &PersonId) -> Result<Person> {
     if people::person_of(store, channel, person).await?.is_none() {
-        let mut batch = Batch::new();
         let sql =
             "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING";
-        batch.run(sql, [channel.into(), person.into()]);
-        store.write(batch).await?;
+        store.write(Batch::of(sql, [channel.into(), person.into()])).await?;
     }
     people::person_by_id(store, person).await
 }

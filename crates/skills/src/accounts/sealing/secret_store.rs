@@ -131,9 +131,7 @@ impl SecretStore {
     pub(crate) async fn delete(&self, name: &str) -> Result<bool, SecretsError> {
         let store = self.store()?;
         let is_there = secrets::get(store, name).await?.is_some();
-        let mut batch = Batch::new();
-        secrets::delete(&mut batch, name);
-        store.write(batch).await?;
+        store.write(Batch::with(|batch| secrets::delete(batch, name))).await?;
         Ok(is_there)
     }
 
@@ -326,9 +324,7 @@ impl SecretStore {
 async fn seal_anew(store: &Store, sealer: &Sealer, name: &str) -> Result<bool, SecretsError> {
     let Some(row) = secrets::get(store, name).await? else { return Ok(false) };
     let sealed = sealer.seal(name, sealer.open(name, &row.sealed)?.expose())?;
-    let mut batch = Batch::new();
-    secrets::reseal(&mut batch, name, &sealed, row.version);
-    Ok(store.try_write(batch).await?)
+    Ok(store.try_write(Batch::with(|batch| secrets::reseal(batch, name, &sealed, row.version))).await?)
 }
 
 /// The keys of a file, if it is there.

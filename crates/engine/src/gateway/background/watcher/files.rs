@@ -40,8 +40,7 @@ impl Watcher {
         let read = tokio::time::timeout(LONGEST_READ, files_in(path)).await;
         let files = read.unwrap_or_else(|late| Err(late.into()));
         if watches.iter().any(|watch| watch.unread_since.is_some() != files.is_err()) {
-            let mut batch = Batch::new();
-            watches::set_unread(&mut batch, at.0, files.is_err().then_some(now));
+            let batch = Batch::with(|batch| watches::set_unread(batch, at.0, files.is_err().then_some(now)));
             store.write(batch).await?;
         }
         let files = match files {
