@@ -36,7 +36,7 @@ pub use records::{
 
 use adjutant_types::clock::SharedClock;
 
-use database::{connections, writer};
+use database::{batch, connections, writer};
 
 /// The store: writers that group waiting batches into one commit, and separate connections for reading.
 #[derive(Clone)]
@@ -157,10 +157,7 @@ impl Store {
     {
         #[cfg(debug_assertions)]
         simulation::before_read().await?;
-        let mut query = sqlx::query_as::<Any, T>(sql);
-        for argument in arguments {
-            query = argument.bind_as(query);
-        }
+        let query = sqlx::query_as_with::<Any, T, _>(sql, batch::arguments(arguments)?);
         let read = async |connection: &mut AnyConnection| Ok(query.fetch_all(connection).await?);
         self.inner.reader.with(read).await
     }
@@ -171,10 +168,7 @@ impl Store {
     {
         #[cfg(debug_assertions)]
         simulation::before_read().await?;
-        let mut query = sqlx::query_as::<Any, T>(sql);
-        for argument in arguments {
-            query = argument.bind_as(query);
-        }
+        let query = sqlx::query_as_with::<Any, T, _>(sql, batch::arguments(arguments)?);
         let read = async |connection: &mut AnyConnection| Ok(query.fetch_optional(connection).await?);
         self.inner.reader.with(read).await
     }

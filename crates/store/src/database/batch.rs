@@ -1,9 +1,8 @@
 //! Writes as data, so that several can share one commit, and each can run again alone when another one in the group
 //! fails.
 
-use sqlx::Any;
-use sqlx::any::{AnyArguments, AnyRow};
-use sqlx::query::{Query, QueryAs};
+use sqlx::Arguments;
+use sqlx::any::AnyArguments;
 
 use crate::Stale;
 
@@ -21,32 +20,6 @@ pub enum Value {
 }
 
 impl Value {
-    pub(crate) fn bind<'q>(&'q self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
-        match self {
-            Self::Text(value) => query.bind(value.as_str()),
-            Self::MaybeText(value) => query.bind(value.as_deref()),
-            Self::Int(value) => query.bind(*value),
-            Self::MaybeInt(value) => query.bind(*value),
-            Self::Real(value) => query.bind(*value),
-        }
-    }
-
-    pub(crate) fn bind_as<'q, T>(
-        &'q self,
-        query: QueryAs<'q, Any, T, AnyArguments>,
-    ) -> QueryAs<'q, Any, T, AnyArguments>
-    where
-        T: for<'r> sqlx::FromRow<'r, AnyRow>,
-    {
-        match self {
-            Self::Text(value) => query.bind(value.as_str()),
-            Self::MaybeText(value) => query.bind(value.as_deref()),
-            Self::Int(value) => query.bind(*value),
-            Self::MaybeInt(value) => query.bind(*value),
-            Self::Real(value) => query.bind(*value),
-        }
-    }
-
     /// The name of its type on a server.
     pub(crate) fn server_type(&self) -> &'static str {
         match self {
@@ -74,6 +47,24 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// These as the arguments of a query.
+pub(crate) fn arguments<'v>(
+    values: impl IntoIterator<Item = &'v Value>,
+) -> Result<AnyArguments, sqlx::Error> {
+    let mut all = AnyArguments::default();
+    for value in values {
+        let added = match value {
+            Value::Text(value) => all.add(value.as_str()),
+            Value::MaybeText(value) => all.add(value.as_deref()),
+            Value::Int(value) => all.add(*value),
+            Value::MaybeInt(value) => all.add(*value),
+            Value::Real(value) => all.add(*value),
+        };
+        added.map_err(sqlx::Error::Encode)?;
+    }
+    Ok(all)
 }
 
 /// A server's text can't contain a zero byte, and a message with one must not be lost.

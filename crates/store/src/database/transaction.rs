@@ -8,9 +8,9 @@
 use std::fmt::Write;
 
 use futures::TryStreamExt;
-use sqlx::{AnyConnection, AssertSqlSafe, Either, Executor, Row};
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Either, Executor, Row};
 
-use super::batch::{Batch, Statement, Value};
+use super::batch::{Batch, Statement, Value, arguments};
 use crate::{Backend, Result, Stale, StoreError};
 
 /// The error code of `apply_statements` for a statement that didn't find its row. Its message is the statement's number.
@@ -35,10 +35,7 @@ pub(super) async fn commit(
 }
 
 async fn alone(connection: &mut AnyConnection, statement: &Statement) -> Result<Vec<Value>> {
-    let mut query = sqlx::query(statement.sql);
-    for argument in &statement.arguments {
-        query = argument.bind(query);
-    }
+    let query = sqlx::query_with::<Any, _>(statement.sql, arguments(&statement.arguments)?);
     let (values, found) = if statement.returning {
         let rows = query.fetch_all(&mut *connection).await?;
         let values: Result<Vec<_>, _> = rows.iter().map(|row| row.try_get(0).map(Value::Int)).collect();
@@ -118,10 +115,8 @@ async fn in_one_message(
         });
         offset += statement.arguments.len();
     }
-    let mut query = sqlx::query(AssertSqlSafe(text));
-    for argument in statements.iter().flat_map(|statement| &statement.arguments) {
-        query = argument.bind(query);
-    }
+    let all = arguments(statements.iter().flat_map(|statement| &statement.arguments))?;
+    let query = sqlx::query_with::<Any, _>(AssertSqlSafe(text), all);
     let mut results = connection.fetch_many(query);
     if !before.is_empty() {
         results.try_next().await?;
