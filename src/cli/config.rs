@@ -10,7 +10,7 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 
 use super::init::draft::Draft;
 use super::init::{can_be_read, write};
-use super::{CliError, Result, next, out, say, settings};
+use super::{CliError, Result, next, say, settings};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
@@ -60,10 +60,9 @@ pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Res
     let written = write(&settings::former(&path), &before.text()).and_then(|()| write(&path, &after.text()));
     written.map_err(failed)?;
     let lines = settings::difference(&before, &after).into_iter();
-    out(&lines
+    say(&lines
         .map(|(is_new, line)| format!("{} {line}\n", if is_new { '+' } else { '-' }))
-        .collect::<String>())?;
-    Ok(ExitCode::SUCCESS)
+        .collect::<String>())
 }
 
 /// A line for each role whose model isn't there.

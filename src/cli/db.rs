@@ -165,12 +165,14 @@ async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
     Ok(format!("copied {} to {} ({bytes})\n", store.backend().shown(), path.display()))
 }
 
+/// Refuses what nobody may do while another process uses the store.
+async fn alone(store: &Store) -> Result<()> {
+    let what = "another adjutant is using the store; stop it first (systemctl stop adjutant)";
+    if leases::living(store).await?.is_empty() { Ok(()) } else { Err(CliError::plain(what)) }
+}
+
 async fn vacuum(store: &Store) -> Result<String> {
-    if !leases::living(store).await?.is_empty() {
-        return Err(CliError::plain(
-            "another adjutant is using the store; stop it first (systemctl stop adjutant)",
-        ));
-    }
+    alone(store).await?;
     let before = size(check::size(store).await?);
     store.scrub().await?;
     Ok(format!("{}: {before} before, {} now\n", store.backend().shown(), size(check::size(store).await?)))

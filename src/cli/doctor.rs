@@ -22,7 +22,7 @@ use adjutant_workflows::trace;
 use adjutant_workflows::trace::text::several;
 use serde::Serialize;
 
-use super::{CliError, Result, next};
+use super::{Result, next};
 use crate::service;
 
 /// The checks and the codes of their problems, for docs/troubleshooting.md. A code never changes its meaning.
@@ -186,9 +186,7 @@ fn json(checks: &[Check]) -> Result<String> {
         checks: &'a [Check],
     }
     let ok = checks.iter().all(|check| check.finding.status != CheckStatus::Error);
-    let text = serde_json::to_string_pretty(&Report { ok, checks });
-    let text = text.map_err(|error| CliError::failed("can't write the findings as JSON", error))?;
-    Ok(text + "\n")
+    super::json(&Report { ok, checks })
 }
 
 pub(super) fn sign(status: CheckStatus) -> char {

@@ -14,7 +14,7 @@ use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, SearchConfi
 use adjutant_types::clock::SystemClock;
 
 use super::chat::PATIENCE;
-use super::{CliError, EvalArgs, EvalCommand, Result, out};
+use super::{CliError, EvalArgs, EvalCommand, Result, json, out};
 use crate::service;
 use report::ModelRun;
 use stage::Stage;
@@ -56,11 +56,7 @@ pub(super) async fn run(config: &Config, args: &EvalArgs) -> Result<ExitCode> {
         }
         runs.push(run);
     }
-    let failed = |error| CliError::failed("can't write JSON", error);
-    out(&match args.json {
-        true => serde_json::to_string_pretty(&runs).map_err(failed)? + "\n",
-        false => report::text(&runs),
-    })?;
+    out(&if args.json { json(&runs)? } else { report::text(&runs) })?;
     let is_broken = runs.iter().flat_map(|run| &run.scenarios).any(|outcome| !outcome.forbidden.is_empty());
     Ok(if is_broken { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

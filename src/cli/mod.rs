@@ -130,6 +130,12 @@ async fn on_store<T>(config: &Config, question: impl AsyncFnOnce(&Store) -> Resu
     answer
 }
 
+/// As JSON for people and programs, with the end of its line.
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    Ok(text.map_err(|error| CliError::failed("can't write JSON", error))? + "\n")
+}
+
 /// Ends a command that has done its work and says this.
 fn say(text: &str) -> Result<ExitCode> {
     out(text).map(|()| ExitCode::SUCCESS)

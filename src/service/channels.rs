@@ -41,17 +41,8 @@ impl Channel {
         platform: Arc<P>,
         config: &ChannelConfig,
     ) -> Self {
-        let allow = config.allow.clone();
-        let (port, connection) = (platform.clone(), platform.clone());
-        Self {
-            port,
-            connection: Some(connection),
-            rooms: Some(platform),
-            place: None,
-            filter: None,
-            page: None,
-            allow,
-        }
+        let (allow, connection) = (config.allow.clone(), platform.clone());
+        Self { connection: Some(connection), rooms: Some(platform.clone()), allow, ..Self::open(platform) }
     }
 }
 
@@ -112,17 +103,8 @@ fn connect_one(name: &str, config: &ChannelConfig, assistant: &str) -> Result<Ch
             let settings =
                 adjutant_web::Settings { channel, listen: *listen, public_url, push_hosts, assistant };
             let page = Arc::new(Web::new(settings));
-            let allow = config.allow.clone();
-            let (port, connection) = (page.clone(), page.clone());
-            Ok(Channel {
-                port,
-                connection: Some(connection),
-                rooms: None,
-                place: None,
-                filter: None,
-                page: Some(page),
-                allow,
-            })
+            let (allow, open) = (config.allow.clone(), Channel::open(page.clone()));
+            Ok(Channel { connection: Some(page.clone()), page: Some(page), allow, ..open })
         }
     }
 }

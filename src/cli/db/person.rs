@@ -3,11 +3,12 @@
 use adjutant_skills::Failure;
 use adjutant_skills::accounts::Logins;
 use adjutant_store::people::{self, Person};
-use adjutant_store::{Store, connected, known, leases};
+use adjutant_store::{Store, connected, known};
 use adjutant_workflows::trace::one_line;
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::{CliError, Result, answer};
+use super::alone;
+use crate::cli::{CliError, Result, answer, json};
 
 /// How many people to list if a name is ambiguous.
 const LISTED: i64 = 5;
@@ -15,19 +16,14 @@ const LISTED: i64 = 5;
 /// Everything known about a person, as JSON.
 pub(super) async fn export(store: &Store, who: &str) -> Result<String> {
     let person = find(store, who).await?;
-    let all = known::export(store, &person.id).await?;
-    let json = serde_json::to_string_pretty(&all);
-    Ok(json.map_err(|error| CliError::failed("can't write the export as JSON", error))? + "\n")
+    json(&known::export(store, &person.id).await?)
 }
 
 /// Erases a person after a confirmation. Returns the output and whether it was done.
 pub(super) async fn erase(store: &Store, logins: &Logins, who: &str, yes: bool) -> Result<(String, bool)> {
     let person = find(store, who).await?;
     let name = format!("{} ({})", one_line(&person.name), accounts(store, &person).await?);
-    if !leases::living(store).await?.is_empty() {
-        let what = "another adjutant is using the store; stop it first (systemctl stop adjutant)";
-        return Err(CliError::plain(what));
-    }
+    alone(store).await?;
     let sentence = format!("Erase {name} permanently, with all messages, tasks and memories?");
     // A `y` isn't enough for what nobody can undo.
     if !yes && answer(&sentence, "--yes to erase without asking")? != "yes" {

@@ -1,7 +1,6 @@
 //! Checks of our own parts: store, backups, skills, models, accounts, channels.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_config::{Config, Endpoint, McpLaunch, ModelConfig};
@@ -14,11 +13,8 @@ use adjutant_types::clock::{Clock, SystemClock, rfc3339};
 use adjutant_workflows::trace::text::several;
 use futures::future::join_all;
 
-use super::Checks;
+use super::{Checks, voice};
 use crate::service::{self, Channel, StartError};
-
-/// A model that takes longer than this for one word counts as not answering.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Checks what the store contains.
 pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
@@ -226,9 +222,7 @@ async fn model(endpoint: &Endpoint) -> Finding {
         ..Request::default()
     };
     let started = SystemClock.now_ms();
-    let timeout = || ModelError::new(ModelErrorKind::Timeout, "no answer in time");
-    let answer = tokio::time::timeout(PATIENCE, built.call(&request)).await;
-    match answer.unwrap_or_else(|_| Err(timeout())) {
+    match voice::patiently(built.call(&request)).await {
         Ok(_) => Finding::ok(format!("{name} answered in {} ms", SystemClock.now_ms() - started)),
         Err(error) => Finding::error(format!("{name}: {error}"), fix(&error, endpoint)),
     }

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use super::Checks;
 use crate::service;
 
-/// A service that takes longer than this for a second of sound counts as not answering.
+/// A service that takes longer than this for one word, or a second of sound, counts as not answering.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Has each service transcribe a second of silence, or say one word.

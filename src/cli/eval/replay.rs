@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::usage::table;
-use super::super::{CliError, ReplayArgs, Result, columns, on_store, out};
+use super::super::{CliError, ReplayArgs, Result, columns, json, on_store, out, say};
 use super::models;
 use crate::service;
 
@@ -102,12 +102,7 @@ pub(super) async fn run(config: &Config, args: &ReplayArgs) -> Result<ExitCode> 
         }
         runs.push(run);
     }
-    let failed = |error| CliError::failed("can't write JSON", error);
-    out(&match args.json {
-        true => serde_json::to_string_pretty(&runs).map_err(failed)? + "\n",
-        false => format!("\n{}", summary(&recorded, &runs)),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    say(&if args.json { json(&runs)? } else { format!("\n{}", summary(&recorded, &runs)) })
 }
 
 /// The turns to replay, oldest first: those that a model answered, and whose texts are still there.
