@@ -46,12 +46,6 @@ pub struct Asker<'a> {
     pub fade: Option<Duration>,
 }
 
-impl std::fmt::Debug for Asker<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Asker").field("person", self.person).finish_non_exhaustive()
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchIn {
     /// In memories, of one kind if there is one.

@@ -120,12 +120,6 @@ impl Inspection {
     }
 }
 
-impl std::fmt::Debug for McpServers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.configs.keys()).finish()
-    }
-}
-
 impl McpServers {
     /// The servers of a configuration. None is started.
     pub fn new(config: &Config) -> Self {
