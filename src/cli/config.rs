@@ -80,15 +80,10 @@ fn summary(config: &Config) -> String {
     let mut text =
         format!("{file}\ndata    {}\nstore   {}\n", config.data_dir.display(), config.store.shown());
     text.push_str(&format!("model   {}\n", chain(&config.model.main)));
-    if let Some(agent) = &config.model.agent {
-        text.push_str(&format!("agents  {}\n", chain(agent)));
-    }
-    if let Some(backup) = &config.backup {
-        text.push_str(&format!("backups {}, keeping {}\n", backup.path.display(), backup.keep));
-    }
-    if let Some(otlp) = &config.otlp {
-        text.push_str(&format!("traces  to {}\n", otlp.endpoint));
-    }
+    text.extend(config.model.agent.as_ref().map(|agent| format!("agents  {}\n", chain(agent))));
+    let backup = config.backup.as_ref();
+    text.extend(backup.map(|backup| format!("backups {}, keeping {}\n", backup.path.display(), backup.keep)));
+    text.extend(config.otlp.as_ref().map(|otlp| format!("traces  to {}\n", otlp.endpoint)));
     text
 }
 

@@ -114,10 +114,7 @@ fn check(config: &Config, paths: &[PathBuf], path: Option<&Path>, skills: &Arc<R
         }
     };
     set.problems.extend(missing_models(config, &set));
-    let mut out = String::new();
-    for problem in &set.problems {
-        let _ = writeln!(out, "{problem}");
-    }
+    let mut out: String = set.problems.iter().map(|problem| format!("{problem}\n")).collect();
     let (warnings, errors): (Vec<&Problem>, Vec<&Problem>) =
         set.problems.iter().partition(|problem| problem.is_warning());
     let roles = several(set.roles.len(), "role");

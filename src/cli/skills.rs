@@ -186,7 +186,6 @@ fn kind(schema: &Value) -> String {
 }
 
 fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Layer) -> (String, bool) {
-    let mut out = String::new();
     let (mut domains, mut problems) = check_files(paths, true, builtins, layer);
     let (workflows, remaining): (Vec<Domain>, _) =
         domains.into_iter().partition(|domain| domain.name == WORKFLOW);
@@ -197,9 +196,7 @@ fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Laye
         (domains, problems) = check_files(&[path.to_path_buf()], false, builtins, &layer);
         domains.retain(|domain| domain.name != WORKFLOW);
     }
-    for problem in &problems {
-        let _ = writeln!(out, "{problem}");
-    }
+    let mut out: String = problems.iter().map(|problem| format!("{problem}\n")).collect();
     let skills: usize = domains.iter().map(|domain| domain.skills.len() + domain.unavailable.len()).sum();
     let (skills, files) = (several(skills, "skill"), several(domains.len(), "file"));
     if problems.is_empty() {

@@ -28,9 +28,7 @@ pub fn split(text: &RichText, limit: usize, measure: impl Fn(&RichText) -> usize
     let mut rest = text.blocks.clone();
     while !rest.is_empty() {
         let (head, left) = take(rest, &fits, true);
-        if !head.is_empty() {
-            parts.push(RichText { blocks: head });
-        }
+        parts.extend((!head.is_empty()).then_some(RichText { blocks: head }));
         rest = left;
     }
     if parts.is_empty() { vec![RichText::default()] } else { parts }

@@ -54,9 +54,8 @@ impl Discord {
         let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::sanitized(name)))];
         match rest::call(&self.rest, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
             Ok(application) => {
-                if let Some(id) = id_of(&application) {
-                    findings.push(Finding::ok(format!("add it to a server: {}", invitation(id))));
-                }
+                let id = id_of(&application);
+                findings.extend(id.map(|id| Finding::ok(format!("add it to a server: {}", invitation(id)))));
                 if application["flags"].as_u64().is_some_and(|flags| flags & MESSAGE_CONTENT == 0) {
                     let reason = "Message Content Intent is off";
                     findings.push(Finding::error(reason, self.fatal_close(INTENT_CLOSE)));

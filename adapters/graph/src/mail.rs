@@ -364,9 +364,7 @@ fn words(query: &Query) -> Option<String> {
 /// (<https://learn.microsoft.com/graph/api/user-list-messages>).
 fn filter(query: &Query) -> String {
     let mut filter = format!("receivedDateTime ge {}", moment(query.since.unwrap_or_default()));
-    if let Some(before) = query.before {
-        filter.push_str(&format!(" and receivedDateTime lt {}", moment(before)));
-    }
+    filter.extend(query.before.map(|before| format!(" and receivedDateTime lt {}", moment(before))));
     if query.unread {
         filter.push_str(" and isRead eq false");
     }

@@ -130,9 +130,7 @@ impl GraphMail {
     /// (<https://learn.microsoft.com/graph/api/message-update>).
     async fn complete(&self, draft: &str, message_id: Option<&str>, blind: &[String]) -> Result<()> {
         let mut change = serde_json::Map::new();
-        if let Some(message_id) = message_id {
-            change.insert("internetMessageId".to_owned(), json!(message_id));
-        }
+        change.extend(message_id.map(|id| ("internetMessageId".to_owned(), json!(id))));
         if !blind.is_empty() {
             let party = |address: &String| json!({"emailAddress": {"address": address}});
             change.insert("bccRecipients".to_owned(), blind.iter().map(party).collect());

@@ -35,9 +35,7 @@ fn flush(utf16: &mut Vec<u16>, encoded: &mut String) {
         }
         bits &= (1 << count) - 1;
     }
-    if count > 0 {
-        encoded.push(sextet(bits << (6 - count)));
-    }
+    encoded.extend((count > 0).then(|| sextet(bits << (6 - count))));
     encoded.push('-');
 }
 

@@ -247,9 +247,7 @@ impl HtmlWriter {
         self.linked = false;
         // Only the plain text shows the whole address.
         self.plain.push_str(&format!(" ({to})"));
-        if let Some(host) = target {
-            self.html.push_str(&format!(" ({})", escaped(&host)));
-        }
+        self.html.extend(target.map(|host| format!(" ({})", escaped(&host))));
     }
 }
 

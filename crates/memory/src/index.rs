@@ -133,15 +133,9 @@ pub(super) fn spaces(
 ) -> Vec<i64> {
     let is_direct = !here.shared;
     let mut spaces = Vec::with_capacity(3);
-    if memories {
-        spaces.push(of_room(person, &here.id));
-    }
-    if memories && is_direct {
-        spaces.push(private(person));
-    }
-    if conversations {
-        spaces.push(if is_direct { said_by(person) } else { said_in(&here.id) });
-    }
+    spaces.extend(memories.then(|| of_room(person, &here.id)));
+    spaces.extend((memories && is_direct).then(|| private(person)));
+    spaces.extend(conversations.then(|| if is_direct { said_by(person) } else { said_in(&here.id) }));
     spaces
 }
 

@@ -229,17 +229,13 @@ pub fn working(progress: &Progress) -> String {
 /// Answer to `/status`; `questions` lists the open ones.
 pub fn status(running: usize, waiting: usize, questions: &[QuestionRow]) -> String {
     let mut parts = Vec::new();
-    if running > 0 {
-        parts.push(l10n::commands::running(running));
-    }
+    parts.extend((running > 0).then(|| l10n::commands::running(running)));
     match questions {
         [first, ..] => {
             let (list, how) = (questions::open_questions(questions), questions::how_to_answer(first));
             parts.push(l10n::commands::open_questions(questions.len(), list, how));
             let elsewhere = waiting.saturating_sub(questions.len());
-            if elsewhere > 0 {
-                parts.push(l10n::commands::waiting(elsewhere));
-            }
+            parts.extend((elsewhere > 0).then(|| l10n::commands::waiting(elsewhere)));
         }
         [] if waiting > 0 => parts.push(l10n::commands::waiting(waiting)),
         [] if running == 0 => parts.push(l10n::commands::nothing_runs_or_waits()),

@@ -40,12 +40,8 @@ impl WebBackend {
         for (name, text) in fields {
             parts.extend(text.map(|text| (name, readable(&text))));
         }
-        if let Some(basis) = &row.basis {
-            parts.push((page_talk::allowed_by(), basis.to_string()));
-        }
-        if !row.taint.is_clean() {
-            parts.push((page_talk::from_outside(), row.taint.stored()));
-        }
+        parts.extend(row.basis.as_ref().map(|basis| (page_talk::allowed_by(), basis.to_string())));
+        parts.extend((!row.taint.is_clean()).then(|| (page_talk::from_outside(), row.taint.stored())));
         let wishes = turns::wishes(store, &turn).await?.filter(|_| row.kind == ExecutionKind::Orchestrator);
         if let Some(wishes) = wishes.and_then(|wishes| serde_json::from_str(&wishes).ok()) {
             parts.push((page_talk::wishes(), wording::wishes::asked_for(&wishes)));

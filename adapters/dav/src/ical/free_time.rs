@@ -51,14 +51,10 @@ pub fn free_slots(
     for open in working(window, hours) {
         let mut at = open.from;
         for span in busy.iter().filter(|span| span.to > open.from && span.from < open.to) {
-            if span.from - at >= duration {
-                slots.push(TimeRange { from: at, to: span.from });
-            }
+            slots.extend((span.from - at >= duration).then_some(TimeRange { from: at, to: span.from }));
             at = at.max(span.to);
         }
-        if open.to - at >= duration {
-            slots.push(TimeRange { from: at, to: open.to });
-        }
+        slots.extend((open.to - at >= duration).then_some(TimeRange { from: at, to: open.to }));
     }
     Ok(slots)
 }

@@ -181,9 +181,7 @@ impl Session {
         for leaf in leaves.iter().take(MAX_PARTS) {
             what.push_str(&format!(" BODY.PEEK[{}.MIME]<0.{PART_HEADERS}>", number_of(&leaf.path)));
         }
-        if let Some(body) = &body {
-            what.push_str(&format!(" BODY.PEEK[{}]<0.{PART}>", number_of(&body.path)));
-        }
+        what.extend(body.as_ref().map(|body| format!(" BODY.PEEK[{}]<0.{PART}>", number_of(&body.path))));
         let parts = self.fetch(&[uid], &format!("{what})"), PART + MAX_PARTS * PART_HEADERS).await?;
         let parts = parts.into_iter().next().unwrap_or_default().sections;
         let section = |path: &[u32], is_head: bool| {

@@ -149,9 +149,7 @@ impl Imap {
         run!(self, |session| {
             let opened = session.select("INBOX").await?;
             let mut search = format!("UID SEARCH UID {}:*", after.saturating_add(1));
-            if let Some(day) = since {
-                search.push_str(&format!(" SINCE {}", day.format("%-d-%b-%Y")));
-            }
+            search.extend(since.map(|day| format!(" SINCE {}", day.format("%-d-%b-%Y"))));
             search.push_str(" HEADER Content-Type \"delivery-status\"");
             let search =
                 Command::new(&search).response_limit(MAX_UIDS_RESPONSE).timeout_factor(TIMEOUT_FACTOR);

@@ -116,15 +116,11 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             from = at + 1;
             continue;
         };
-        if at > 0 {
-            tokens.push(Token::Text(&rest[..at]));
-        }
+        tokens.extend((at > 0).then_some(Token::Text(&rest[..at])));
         tokens.push(Token::Angle(inner));
         (rest, from) = (&rest[at + inner.len() + 2..], 0);
     }
-    if !rest.is_empty() {
-        tokens.push(Token::Text(rest));
-    }
+    tokens.extend((!rest.is_empty()).then_some(Token::Text(rest)));
     tokens
 }
 

@@ -279,9 +279,7 @@ pub(super) fn arguments(
     let mut arguments: Map<String, Value> =
         by_name.filter_map(|(name, held)| Some(((*name).to_owned(), field(held, "")?.into()))).collect();
     for (name, template) in &form.arguments {
-        if let Some(value) = filled(template, slots) {
-            arguments.insert(name.clone(), value);
-        }
+        arguments.extend(filled(template, slots).map(|value| (name.clone(), value)));
     }
     arguments
 }

@@ -281,9 +281,7 @@ impl Conversations {
         let own = accounts.iter().map(|row| button(format!("{ACCOUNT}{}", row.id), shown(&row.label)));
         // Discord takes no more than 25.
         let mut choices: Vec<Choice> = own.take(20).collect();
-        if self.has_logins() {
-            choices.push(button(CONNECT.to_owned(), words::connect_another()));
-        }
+        choices.extend(self.has_logins().then(|| button(CONNECT.to_owned(), words::connect_another())));
         Message { text, choices, ..Message::default() }
     }
 

@@ -113,9 +113,7 @@ fn text_of(message: &Message, sees: bool) -> String {
 
 fn assistant(message: &Message, kind: AdapterKind) -> ChatMessage {
     let mut parts = Vec::new();
-    if !message.text.is_empty() {
-        parts.push(ContentPart::Text(message.text.to_string()));
-    }
+    parts.extend((!message.text.is_empty()).then(|| ContentPart::Text(message.text.to_string())));
     parts.extend(message.tool_calls.iter().map(|call| {
         ContentPart::ToolCall(LibCall {
             call_id: id(&call.id, kind),

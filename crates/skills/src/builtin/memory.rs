@@ -184,9 +184,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output> {
         memories if messages.is_empty() => parts.push(recalled(memories)),
         memories => parts.push(listed(l10n::memory::recalled_several(), memories)),
     }
-    if !messages.is_empty() {
-        parts.push(under(l10n::memory::said_before(), messages));
-    }
+    parts.extend((!messages.is_empty()).then(|| under(l10n::memory::said_before(), messages)));
     if parts.is_empty() {
         parts.push(l10n::memory::nothing_about(query));
     }

@@ -104,9 +104,7 @@ fn find_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     // Neither version control's data nor installed packages are somebody's instructions.
     folders.retain(|folder| !folder.ends_with(".git") && !folder.ends_with("node_modules"));
     for folder in folders {
-        if folder.join(FILE).is_file() {
-            found.push(folder.clone());
-        }
+        found.extend(folder.join(FILE).is_file().then(|| folder.clone()));
         if depth < DEEPEST {
             find_below(&folder, depth + 1, found);
         }

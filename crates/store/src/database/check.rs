@@ -91,16 +91,12 @@ pub async fn findings(store: &Store) -> Result<Vec<Finding>> {
     if let Some(sql) = store.backend().integrity_sql() {
         let mut rows: Vec<String> = store.column(sql, &[]).await?;
         rows.retain(|row| row != "ok");
-        if !rows.is_empty() {
-            findings.push(Finding { rule: "the database's integrity check found damage", rows });
-        }
+        findings.push(Finding { rule: "the database's integrity check found damage", rows });
     }
     for (rule, sql) in RULES {
-        let rows: Vec<String> = store.column(sql, &[]).await?;
-        if !rows.is_empty() {
-            findings.push(Finding { rule, rows });
-        }
+        findings.push(Finding { rule, rows: store.column(sql, &[]).await? });
     }
+    findings.retain(|finding| !finding.rows.is_empty());
     Ok(findings)
 }
 

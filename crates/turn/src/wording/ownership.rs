@@ -12,9 +12,7 @@ pub fn list(marked: &[MarkedRow], missing: Option<&str>) -> String {
         [first, ..] => {
             let line = |mark: &MarkedRow| words::line(mark.number, name(mark), mark.sources.label());
             let mut lines: Vec<String> = marked.iter().take(MAX).map(line).collect();
-            if marked.len() > MAX {
-                lines.push(words::more(marked.len() - MAX));
-            }
+            lines.extend((marked.len() > MAX).then(|| words::more(marked.len() - MAX)));
             words::list(lines.join("\n"), first.number)
         }
     };

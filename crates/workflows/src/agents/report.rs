@@ -143,12 +143,8 @@ impl Report {
     /// The report for an agent that depends on this one: not shortened.
     pub fn for_dependant(&self) -> PromptText {
         let mut text = self.whole();
-        if let Some(bailout) = &self.bailout {
-            text.push_str(&format!(" (ended early: {bailout} limit reached)"));
-        }
-        if let Some(error) = &self.error {
-            text.push_str(&format!(" (failed: {})", error.message.whole()));
-        }
+        text.extend(self.bailout.as_ref().map(|bailout| format!(" (ended early: {bailout} limit reached)")));
+        text.extend(self.error.as_ref().map(|error| format!(" (failed: {})", error.message.whole())));
         let data = results::compact(&self.data, &self.result);
         if self.is_outside() {
             return outside::for_dependant(self, &text, &data);

@@ -81,9 +81,7 @@ pub fn read(
             errors.push(format!("there are two steps called '{}'", step.id));
         }
     }
-    if context.roles.get(REVIEWER).is_none() {
-        errors.push(context.roles.missing(REVIEWER));
-    }
+    errors.extend(context.roles.get(REVIEWER).is_none().then(|| context.roles.missing(REVIEWER)));
     let plan = Plan {
         name: name.to_owned(),
         steps,

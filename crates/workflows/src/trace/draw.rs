@@ -120,9 +120,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
     if tokens > 0 {
         totals.push(l10n::trace::tokens(count(tokens), count(turn.tokens.cached)));
     }
-    if turn.cost_usd > 0.0 {
-        totals.push(cost(turn.cost_usd));
-    }
+    totals.extend((turn.cost_usd > 0.0).then(|| cost(turn.cost_usd)));
     for (number, line) in wrap(&totals.join(" · "), style.columns() - 2).iter().enumerate() {
         let mark = if number == 0 { style.paint(ink, mark) } else { " ".to_owned() };
         let _ = writeln!(out, "{mark} {line}");

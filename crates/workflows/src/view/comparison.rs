@@ -26,9 +26,8 @@ impl Report {
                 Some(agent) => l10n::runs::step_result_by(id, one_line(agent), result),
                 None => l10n::runs::step_result(id, result),
             };
-            if let Some(spent) = step.spent.filter(|spent| has_usage && spent.model_calls > 0) {
-                line.push_str(&format!("; {}", took(&spent)));
-            }
+            let spent = step.spent.filter(|spent| has_usage && spent.model_calls > 0);
+            line.extend(spent.map(|spent| format!("; {}", took(&spent))));
             text.push_str(&format!("\n- {}", quote(&cut(&line, MAX_LENGTH))));
         }
         let changes: Vec<String> =

@@ -215,13 +215,11 @@ impl Planner<'_> {
         let mut notes = Vec::new();
         let limits = self.context.limits;
         let (agents, limit) = (estimate.agents.1, limits.agents_per_turn);
-        if agents > u64::from(limit) {
-            notes.push(l10n::workflows::may_pause_for_agents(agents, limit));
-        }
+        let is_over = agents > u64::from(limit);
+        notes.extend(is_over.then(|| l10n::workflows::may_pause_for_agents(agents, limit)));
         let (calls, limit) = (estimate.skill_calls.1, limits.skill_calls_per_turn);
-        if calls > u64::from(limit) {
-            notes.push(l10n::workflows::may_pause_for_skill_calls(calls, limit));
-        }
+        let is_over = calls > u64::from(limit);
+        notes.extend(is_over.then(|| l10n::workflows::may_pause_for_skill_calls(calls, limit)));
         let values = self.values;
         for step in &self.workflow.steps {
             if let StepKind::Map(map) = &step.kind

@@ -132,12 +132,8 @@ impl Facts<'_> {
         let ids = preferences.iter().chain(&found).map(|memory| &memory.id);
         let marked: BTreeSet<_> = ids.filter(|id| !self.is_own("memory", id)).collect();
         parts.push(left_out(marked.len(), ("memory", "memories"), "memory.search"));
-        if self.has_files {
-            parts.push(FILES.into());
-        }
-        if self.ctx.turn.is_scheduled {
-            parts.push(self.run());
-        }
+        parts.extend(self.has_files.then(|| PromptText::from(FILES)));
+        parts.extend(self.ctx.turn.is_scheduled.then(|| self.run()));
         if !self.ctx.turn.is_addressed {
             parts.push(PromptText::system(format_args!(
                 "This turn: people in this room write to each other; nobody spoke to you. Unless you are \

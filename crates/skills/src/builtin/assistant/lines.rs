@@ -154,9 +154,8 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
         items.push(data);
         lines.push(format!("{n}. {text}"));
     }
-    if count > lines.len() {
-        lines.push(words::more(count - lines.len()));
-    }
+    let more = count.saturating_sub(lines.len());
+    lines.extend((more > 0).then(|| words::more(more)));
     let parts = [agenda(&events).join("\n"), lines.join("\n")];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let data = json!({"count": items.len(), "items": items});

@@ -455,9 +455,8 @@ async fn preview(
     let are_many = is_announced && occasion.attendees.len() > email::MANY;
     let risk = if is_outside || are_many { Risk::High } else { risk };
     let mut text = heading(event::lines(occasion, old, call.zone()));
-    if let Some(line) = account_line(call, AccountService::Calendar, account) {
-        text.push_str(&format!("\n- {line}"));
-    }
+    let whose = account_line(call, AccountService::Calendar, account);
+    text.extend(whose.map(|line| format!("\n- {line}")));
     if let Ok(Some(at)) = event::moment(call, "instance") {
         let at = event::spoken_at(&at, call.zone());
         text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));

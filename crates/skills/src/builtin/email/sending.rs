@@ -188,9 +188,7 @@ pub(in crate::builtin) async fn send_once(
 ) -> Result<Option<MailError>> {
     let account = mail_account(call).ok_or_else(|| no_account(call))?;
     let mail = account.mail.as_deref().ok_or_else(|| no_account(call))?;
-    if mail.self_copy {
-        draft.bcc.push(mail.from.clone());
-    }
+    draft.bcc.extend(mail.self_copy.then(|| mail.from.clone()));
     let letter = draft.compose()?;
     let sending = Sending { call, mail, number, message_id: &draft.message_id };
     sending.advance(&letter).await?;
@@ -267,9 +265,7 @@ impl Sending<'_> {
     async fn was_sent(&self) -> bool {
         let Some(imap) = &self.mail.imap else { return false };
         let mut folders = vec![FolderKind::Sent];
-        if self.mail.self_copy {
-            folders.push(FolderKind::Inbox);
-        }
+        folders.extend(self.mail.self_copy.then_some(FolderKind::Inbox));
         for lookup in 0..LOOKUPS {
             if let Ok(Some(_)) = imap.find(self.message_id, &folders).await {
                 return true;

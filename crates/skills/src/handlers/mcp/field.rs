@@ -179,9 +179,7 @@ impl Field {
                 if self.suggests(value) { mcp::suggested(option) } else { option }
             })
             .collect();
-        if options.len() > MAX_LISTED {
-            lines.push(ownership::more(options.len() - MAX_LISTED));
-        }
+        lines.extend((options.len() > MAX_LISTED).then(|| ownership::more(options.len() - MAX_LISTED)));
         lines
     }
 
