@@ -185,9 +185,7 @@ fn problems(address: &str, findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
         let _ = writeln!(text, "{} ({})", finding.rule, finding.rows.len());
-        for row in finding.rows.iter().take(LISTED) {
-            let _ = writeln!(text, "  {}", one_line(row));
-        }
+        text.extend(finding.rows.iter().take(LISTED).map(|row| format!("  {}\n", one_line(row))));
         if finding.rows.len() > LISTED {
             let _ = writeln!(text, "  and {} more", finding.rows.len() - LISTED);
         }

@@ -174,9 +174,7 @@ async fn accept(
     for (tool, state) in &open {
         describe(&mut text, name, servers, tool, state);
     }
-    for tool in &gone {
-        let _ = writeln!(text, "\n{}: the server no longer offers it", shown(tool));
-    }
+    text.extend(gone.iter().map(|tool| format!("\n{}: the server no longer offers it\n", shown(tool))));
     for (tool, state) in &found.tools {
         if let ToolState::Unusable(why) = state {
             let _ = writeln!(text, "\n{}: can't be used: {}", shown(&tool.name), line(why, 200));

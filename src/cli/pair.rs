@@ -25,13 +25,9 @@ pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode
 
 async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
     let mut text = String::new();
-    for owner in &config.assistant.owner {
-        let _ = writeln!(text, "{owner}  owner");
-    }
+    text.extend(config.assistant.owner.iter().map(|owner| format!("{owner}  owner\n")));
     for (name, channel) in &config.channels {
-        for user in &channel.allow {
-            let _ = writeln!(text, "{name}:{user}  from the configuration");
-        }
+        text.extend(channel.allow.iter().map(|user| format!("{name}:{user}  from the configuration\n")));
     }
     for account in access::allowed(store).await? {
         let since = clock::utc(account.since).format("%Y-%m-%d");

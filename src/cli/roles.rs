@@ -84,9 +84,7 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
         let _ = writeln!(out, "{what:12}  {text}");
     }
     let _ = writeln!(out, "\n{}", several(grant.skills.len(), "skill"));
-    for skill in &grant.skills {
-        let _ = writeln!(out, "  {skill}");
-    }
+    out.extend(grant.skills.iter().map(|skill| format!("  {skill}\n")));
     let is_withheld = |name: &&String| !grant.skills.contains(name) && !role.rights.deny.contains(name);
     let withheld: Vec<&str> = role.rights.allow.iter().filter(is_withheld).map(String::as_str).collect();
     if !withheld.is_empty() {

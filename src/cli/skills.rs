@@ -148,7 +148,7 @@ fn show(skill: &Skill, file: &str) -> String {
 
 fn show_arguments(skill: &Skill, out: &mut String) {
     let row = |argument: &Argument| {
-        let schema = skill.parameters.pointer(&format!("/properties/{}", pointer_step(&argument.name)));
+        let schema = skill.parameters["properties"].get(&argument.name);
         let name = if argument.required { argument.name.clone() } else { format!("{}?", argument.name) };
         let about = schema.and_then(|schema| schema["description"].as_str()).unwrap_or_default();
         (name, schema.map(kind).unwrap_or_default(), about)
@@ -163,10 +163,6 @@ fn show_arguments(skill: &Skill, out: &mut String) {
     for (name, kind, about) in rows {
         let _ = writeln!(out, "{}", format!("  {name:names$}  {kind:kinds$}  {about}").trim_end());
     }
-}
-
-fn pointer_step(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// A property's type: `text`, `text[]`, `low | high`.

@@ -1,7 +1,6 @@
 //! Settings that several instances on one store should have in common.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
@@ -31,11 +30,8 @@ fn add(digests: &mut BTreeMap<String, String>, key: String, value: &toml::Value)
             table.iter().for_each(|(name, value)| add(digests, format!("{key}.{name}"), value));
         }
         value => {
-            let mut digest = String::new();
-            for byte in Sha256::digest(value.to_string()).iter().take(6) {
-                let _ = write!(digest, "{byte:02x}");
-            }
-            digests.insert(key, digest);
+            let digest = Sha256::digest(value.to_string());
+            digests.insert(key, digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect());
         }
     }
 }

@@ -43,9 +43,7 @@ pub fn for_terminal(plan: &Plan, goal: &str, workflow: &Workflow) -> String {
 /// What it is for, its drawing, its steps, and what it may take.
 fn text(title: &str, plan: &Plan, workflow: &Workflow, style: &Style) -> String {
     let mut text = format!("{}\n\n{}\n", (style.bold)(title), (style.draw)(workflow).trim_end());
-    for (number, step) in (1..).zip(&plan.steps) {
-        text.push_str(&format!("\n{number}. {}", style.step(step)));
-    }
+    text.extend((1..).zip(&plan.steps).map(|(number, step)| format!("\n{number}. {}", style.step(step))));
     text.push_str(&style.notes(plan));
     text.push_str(&format!("\n\n{}", l10n::plans::takes(takes(&plan.forecast))));
     text

@@ -18,9 +18,7 @@ pub fn mermaid(workflow: &Workflow) -> String {
             Shape::Agent | Shape::Parallel | Shape::Map | Shape::Loop => ("[", "]"),
         };
         let mut text = format!("<b>{}</b><br/>{}", escaped(&node.id), escaped(&node.title));
-        for line in node.lines_without_branches() {
-            let _ = write!(text, "<br/>{}", escaped(line));
-        }
+        text.extend(node.lines_without_branches().iter().map(|line| format!("<br/>{}", escaped(line))));
         let _ = writeln!(out, "    s_{}{open}\"{text}\"{close}", node.id);
     }
     for edge in &diagram.edges {

@@ -352,9 +352,7 @@ impl PlannedStep {
             (None, after) => l10n::workflows::step_after(id, kind, title, after.join(", ")),
         };
         let _ = writeln!(out, "  {line}");
-        for way in &self.ways {
-            let _ = writeln!(out, "      {way}");
-        }
+        out.extend(self.ways.iter().map(|way| format!("      {way}\n")));
         for (name, risk, policy) in &self.skills {
             let line = match policy {
                 Policy::Auto => l10n::workflows::skill(name, risk),

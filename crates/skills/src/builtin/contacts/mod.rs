@@ -386,9 +386,7 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
 
 fn mentions(contact: &Contact, query: &str) -> bool {
     let mut text = format!("{} {}", contact.name, contact.organization);
-    for detail in contact.emails.iter().chain(&contact.phones) {
-        text.push_str(&format!(" {detail}"));
-    }
+    text.extend(contact.emails.iter().chain(&contact.phones).map(|detail| format!(" {detail}")));
     has_all_words(&text.to_lowercase(), query)
 }
 

@@ -210,9 +210,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
         (!draft.bcc.is_empty()).then(|| email::preview_bcc(parties(&draft.bcc).join(", "))),
         (!files.is_empty()).then(|| email::preview_attachments(files.join(", "))),
     ];
-    for line in more.into_iter().flatten() {
-        text.push_str(&format!("\n- {line}"));
-    }
+    text.extend(more.into_iter().flatten().map(|line| format!("\n- {line}")));
     text.push_str(&format!("\n- {}\n{}", email::preview_text(), fenced(&draft.body)));
     for (_, file) in
         draft.attachments.iter().enumerate().filter(|(index, _)| attachment::is_shown_whole(call, *index))

@@ -142,9 +142,7 @@ fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     if task.priority == Priority::High {
         details.push_str(&format!(" · {}", l10n::tasks::high_priority()));
     }
-    for tag in task.tag_list() {
-        details.push_str(&format!(" #{tag}"));
-    }
+    details.extend(task.tag_list().into_iter().map(|tag| format!(" #{tag}")));
     details
 }
 
