@@ -177,7 +177,8 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         return Received::Ignored;
     }
     let answered = message.referenced_message.as_ref().filter(|quoted| quoted.author.id == bot.me);
-    let is_addressed = direct || answered.is_some() || mentions_us(&message.content, bot);
+    let is_named = our_mentions(bot).any(|mention| message.content.contains(&mention));
+    let is_addressed = direct || answered.is_some() || is_named;
     let (own, mentioned) = cleaned(&message.content, &message.mentions, bot);
     // Only one without words of its own is forwarded.
     let forwarded = message.message_snapshots.into_iter().next().map(|snapshot| snapshot.message);
@@ -340,10 +341,6 @@ fn mentions_of(id: UserId) -> [String; 2] {
 /// The mentions of us: our account in both forms, and our role.
 fn our_mentions(bot: BotIdentity<'_>) -> impl Iterator<Item = String> {
     mentions_of(bot.me).into_iter().chain(bot.role.map(|role| format!("<@&{role}>")))
-}
-
-fn mentions_us(content: &str, bot: BotIdentity<'_>) -> bool {
-    our_mentions(bot).any(|mention| content.contains(&mention))
 }
 
 /// The text without mentions of us, and whom else it mentions by their ids.

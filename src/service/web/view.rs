@@ -299,6 +299,8 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
             (RowKind::Skill, text(&execution.skill), about)
         }
     };
+    // A page doesn't count along, so what runs has no duration yet.
+    let ended_ms = if execution.status.has_ended() { execution.duration_ms } else { 0 };
     Row {
         execution: execution.id.to_string(),
         depth: execution.depth,
@@ -308,8 +310,7 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
         about: shortened(&one_line(&about), ABOUT),
         needs: execution.depends_on.clone(),
         tainted: !execution.taint.is_clean(),
-        // A page doesn't count along, so what runs has no duration yet.
-        figures: figures(ended_ms(execution), execution.tokens, execution.cost_usd),
+        figures: figures(ended_ms, execution.tokens, execution.cost_usd),
         micros: micros(execution.cost_usd),
         bar: execution.open().map(|(from, to)| Bar {
             from: from - began,
@@ -322,10 +323,6 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
 fn micros(dollars: f64) -> u64 {
     (dollars * 1e6).clamp(0.0, 1e15) as u64
-}
-
-fn ended_ms(execution: &Execution) -> i64 {
-    if execution.status.has_ended() { execution.duration_ms } else { 0 }
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub fn terminal(turns: Arc<TurnTaking>, data_dir: &Path, source: Source) -> io::
         .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &lines))?;
     let (events, receiver) = channel(WAITING);
     let interrupts = signal(SignalKind::interrupt())?;
-    let person = Person { turns, source, events, line: 0, keys: Keys::default(), modes: Modes::of_stdin() };
+    let modes = Modes(tcgetattr(io::stdin()).ok());
+    let person = Person { turns, source, events, line: 0, keys: Keys::default(), modes };
     tokio::spawn(person.run(asks, typed, interrupts));
     Ok(receiver)
 }
@@ -150,10 +151,6 @@ impl Person {
 struct Modes(Option<Termios>);
 
 impl Modes {
-    fn of_stdin() -> Self {
-        Self(tcgetattr(io::stdin()).ok())
-    }
-
     /// Keys come one by one and aren't shown. Signals stay signals.
     fn silence(&self) {
         let Some(mut modes) = self.0.clone() else { return };

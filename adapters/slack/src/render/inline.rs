@@ -57,7 +57,7 @@ fn rendered(inlines: &[Inline], emphasis: Emphasis) -> String {
         if open.is_empty() || core.is_empty() {
             // What follows a mark must not look like the rest of a word, nor like another mark.
             let joins = |char: char| char.is_alphanumeric() || "*_~".contains(char);
-            if ends_with_mark(&out) && text.starts_with(joins) {
+            if out.ends_with(['*', '_', '~']) && text.starts_with(joins) {
                 out.push_str(ZERO_WIDTH_SPACE);
             }
             out.push_str(&text);
@@ -71,10 +71,6 @@ fn rendered(inlines: &[Inline], emphasis: Emphasis) -> String {
         out.extend([&open, core, &close, behind]);
     }
     escape_quotes(&out)
-}
-
-fn ends_with_mark(text: &str) -> bool {
-    text.ends_with(['*', '_', '~'])
 }
 
 /// A line that begins with an angle bracket would be a quotation.

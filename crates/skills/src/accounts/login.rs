@@ -355,9 +355,8 @@ impl Logins {
         }
         let to = self.pending(&row).await?.page;
         let (store, browser_secret) = (self.store()?, random()?);
-        let mut batch = Batch::new();
-        logins::opened(&mut batch, &row.id, &digest(&browser_secret), store.now());
-        store.write(batch).await?;
+        let (browser, now) = (digest(&browser_secret), store.now());
+        store.write(Batch::with(|batch| logins::opened(batch, &row.id, &browser, now))).await?;
         Ok(Opened { to, browser_secret })
     }
 

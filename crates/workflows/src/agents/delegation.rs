@@ -271,13 +271,10 @@ fn no_skill(registry: &Registry, name: &str) -> String {
     format!("there is no skill \"{name}\"{near}")
 }
 
-fn error_of(row: &ExecutionRow) -> Option<CallError> {
-    row.error.as_deref().and_then(|json| serde_json::from_str(json).ok())
-}
-
 /// Whether a person said no to it, or to something below it.
 fn was_rejected(row: &ExecutionRow) -> bool {
-    error_of(row).is_some_and(|error| error.kind == ErrorKind::Rejected)
+    let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    error.is_some_and(|error| error.kind == ErrorKind::Rejected)
 }
 
 /// Whether an agent's verdict is a no.

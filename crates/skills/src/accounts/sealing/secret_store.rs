@@ -121,9 +121,7 @@ impl SecretStore {
     /// Stores a secret in place of any other of this name.
     pub(crate) async fn put(&self, name: &str, plain: &str) -> Result<(), SecretsError> {
         let sealed = self.seal(name, plain).await?;
-        let mut batch = Batch::new();
-        secrets::put(&mut batch, name, &sealed);
-        self.store()?.write(batch).await?;
+        self.store()?.write(Batch::with(|batch| secrets::put(batch, name, &sealed))).await?;
         Ok(())
     }
 
@@ -173,10 +171,9 @@ impl SecretStore {
                     continue;
                 }
             };
-            let mut batch = Batch::new();
-            secrets::add(&mut batch, &name, &self.seal(&name, &plain).await?);
+            let sealed = self.seal(&name, &plain).await?;
             // Somebody may have logged in again since, or an earlier start was interrupted here.
-            self.store()?.try_write(batch).await?;
+            self.store()?.try_write(Batch::with(|batch| secrets::add(batch, &name, &sealed))).await?;
             is_whole &= std::fs::remove_file(&path).is_ok();
         }
         if is_whole {
@@ -241,10 +238,9 @@ impl SecretStore {
     async fn salt(&self) -> Result<Vec<u8>, SecretsError> {
         let store = self.store()?;
         if secrets::get(store, SALT).await?.is_none() {
-            let mut batch = Batch::new();
-            secrets::add(&mut batch, SALT, &STANDARD.encode(random::<16>()?));
+            let salt = STANDARD.encode(random::<16>()?);
             // Another instance may have been first.
-            store.try_write(batch).await?;
+            store.try_write(Batch::with(|batch| secrets::add(batch, SALT, &salt))).await?;
         }
         let row = secrets::get(store, SALT).await?.ok_or(SecretsError::Damaged)?;
         STANDARD.decode(row.sealed).map_err(|_| SecretsError::Damaged)

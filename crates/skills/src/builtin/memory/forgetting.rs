@@ -31,6 +31,7 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
         return Ok(Output::ours(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let forgotten: Vec<Step> = meant.iter().map(|meant| Step::forgotten(meant, None)).collect();
+    let as_it_goes = |meant: &Meant| MemoryRow { text: meant.text(), ..meant.memory.clone() };
     let gone: Vec<MemoryRow> = meant.iter().map(as_it_goes).collect();
     let summary = match &gone[..] {
         [memory] => l10n::memory::forgotten(one_line(&memory.text, SHOWN)),
@@ -50,10 +51,6 @@ pub(super) async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result
         output.summary.push_str(&related_memories(call, query, &gone).await?);
     }
     Ok(output)
-}
-
-fn as_it_goes(meant: &Meant) -> MemoryRow {
-    MemoryRow { text: meant.text(), ..meant.memory.clone() }
 }
 
 /// Says that nothing has these words, and what is remembered that may be meant: "where I live" is "moved to Lyon".

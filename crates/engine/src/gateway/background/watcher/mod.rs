@@ -105,9 +105,8 @@ impl Watcher {
         *looked_at = if is_soon { *looked_at } else { now };
         for watch in watches::ending(self.store()).await? {
             if watch.bounds.until.is_some_and(|until| until <= now) {
-                let mut batch = Batch::new();
-                watches::change(&mut batch, &watch, &WatchRow { state: WatchState::Over, ..watch.clone() });
-                self.store().try_write(batch).await?;
+                let over = WatchRow { state: WatchState::Over, ..watch.clone() };
+                self.store().try_write(Batch::with(|batch| watches::change(batch, &watch, &over))).await?;
             }
         }
         let wanted: BTreeSet<WatchSource> = watches::sources(self.store()).await?.into_iter().collect();
