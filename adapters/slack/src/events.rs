@@ -105,10 +105,8 @@ impl Connection for Slack {
     }
 
     async fn webhook(&self, intake: &dyn ChannelIntake, request: WebhookRequest) -> WebhookResponse {
-        match &self.verifier {
-            Some(verifier) => self.respond(verifier, &request, intake).await,
-            None => WebhookResponse::not_found(),
-        }
+        let Some(verifier) = &self.verifier else { return WebhookResponse::not_found() };
+        self.respond(verifier, &request, intake).await
     }
 
     fn shows_notices(&self) -> bool {

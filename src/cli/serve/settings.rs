@@ -253,10 +253,8 @@ impl SettingsEditor for Editor {
         let Ok(draft) = Draft::of_text(&text, &self.path, &self.env) else { return Ok(None) };
         let groups = settings::groups(&draft, &self.skills.current());
         let mut parts = groups.into_iter().filter_map(|group| group.part);
-        match parts.find(|known| known.path().join(".") == part) {
-            Some(part) => Ok(Some(check::check(&draft, &part).await)),
-            None => Ok(None),
-        }
+        let Some(part) = parts.find(|known| known.path().join(".") == part) else { return Ok(None) };
+        Ok(Some(check::check(&draft, &part).await))
     }
 
     fn restart(&self, viewer: &Viewer) {

@@ -219,10 +219,8 @@ impl Backend for WebBackend {
     }
 
     async fn rerun(&self, viewer: &Viewer, once: &str, key: &str, from: &str) -> Result<bool> {
-        match self.rerun_request(viewer, key, from).await? {
-            Some(text) => self.hear(viewer, once, &text).await.map(|()| true),
-            None => Ok(false),
-        }
+        let Some(text) = self.rerun_request(viewer, key, from).await? else { return Ok(false) };
+        self.hear(viewer, once, &text).await.map(|()| true)
     }
 
     async fn plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>> {

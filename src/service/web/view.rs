@@ -175,10 +175,8 @@ impl ViewerContext<'_> {
 
     /// A turn with the first rows of its tree; none if it is gone.
     pub(super) async fn turn_by_id(&self, turn: &TurnId) -> Result<Option<Turn>> {
-        match turns::by_id(self.store, turn).await? {
-            Some(row) => self.turn(&row, 0, ROWS).await.map(Some),
-            None => Ok(None),
-        }
+        let Some(row) = turns::by_id(self.store, turn).await? else { return Ok(None) };
+        self.turn(&row, 0, ROWS).await.map(Some)
     }
 
     /// A turn with at most this many rows of its tree, after the first ones.

@@ -313,10 +313,8 @@ impl Accounts {
             return Ok(admits_anyhow(store, owners, person, people).await?.then(|| account.clone()));
         }
         let rows = connected::of_person(store, person).await?;
-        match rows.iter().find(|row| row.id == *id) {
-            Some(row) => self.account(store, row).await,
-            None => Ok(None),
-        }
+        let Some(row) = rows.iter().find(|row| row.id == *id) else { return Ok(None) };
+        self.account(store, row).await
     }
 
     /// The accounts of the configuration that a person has.

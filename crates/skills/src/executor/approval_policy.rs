@@ -155,10 +155,8 @@ impl ActiveCall<'_> {
     /// Whether a wish to undo may ask for the call, and it does no more than that.
     async fn puts_back(&self, skill: &Skill) -> Result<bool> {
         let has_wishes = self.executor.intent.is_some() && self.ctx.trust.workflow.is_empty();
-        match implementation(skill).filter(|_| has_wishes) {
-            Some(builtin) => builtin.puts_back(&self.context(self.effect(skill), false)).await,
-            None => Ok(false),
-        }
+        let Some(builtin) = implementation(skill).filter(|_| has_wishes) else { return Ok(false) };
+        builtin.puts_back(&self.context(self.effect(skill), false)).await
     }
 
     /// Applies the table to an effect in a tainted turn.

@@ -158,10 +158,8 @@ impl OAuth {
         server: &str,
         rejected: Option<&Secret>,
     ) -> Result<Option<Secret>, SkillError> {
-        match self.servers.get(server) {
-            Some(login) => login.token(rejected).await,
-            None => Ok(None),
-        }
+        let Some(login) = self.servers.get(server) else { return Ok(None) };
+        login.token(rejected).await
     }
 
     /// Notes what an MCP server wanted when it refused a call.

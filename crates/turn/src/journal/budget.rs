@@ -302,10 +302,7 @@ impl Budget {
         if let Some(limit) = self.exceeded() {
             return Err(limit);
         }
-        if self.begun.elapsed() >= self.limits.turn_timeout {
-            return Err(self.exceed(Limit::Time));
-        }
-        Ok(())
+        if self.begun.elapsed() >= self.limits.turn_timeout { Err(self.exceed(Limit::Time)) } else { Ok(()) }
     }
 
     /// Running agents may finish even if no more may start. A pause stops them too.

@@ -42,10 +42,7 @@ type Meaning = fn(&Captures<'_>) -> Option<Vec<Check>>;
 fn understand(text: &str) -> Option<Vec<Check>> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = text.trim_end_matches(['.', '!']);
-    if text.len() > 300 {
-        return None;
-    }
-    FORMS.iter().find_map(|(form, make)| make(&form.captures(text)?))
+    if text.len() > 300 { None } else { FORMS.iter().find_map(|(form, make)| make(&form.captures(text)?)) }
 }
 
 const MUST: &str = r"(?:must|should|shall|has to|have to|needs? to)";
@@ -203,10 +200,7 @@ fn listed(text: &str) -> Option<Vec<(String, Option<ValueType>)>> {
         let is_word = !bare.is_empty() && bare.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
         is_word.then(|| (bare.to_owned(), kind))
     };
-    if !is_sure || parted.is_empty() {
-        return None;
-    }
-    parted.iter().map(name).collect()
+    if !is_sure || parted.is_empty() { None } else { parted.iter().map(name).collect() }
 }
 
 /// Words after a field's name, and their type.

@@ -122,10 +122,7 @@ impl Run<'_> {
                 fail_point("piece-ended");
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 // A cancelled run has no results.
-                if report.status == ExecutionStatus::Cancelled {
-                    return Err(Stop::Cancelled);
-                }
-                Ok(*report)
+                if report.status == ExecutionStatus::Cancelled { Err(Stop::Cancelled) } else { Ok(*report) }
             }
             AgentEnd::Suspended(suspend) => {
                 row.status = ExecutionStatus::Waiting;

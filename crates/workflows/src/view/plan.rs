@@ -266,10 +266,7 @@ impl Plan {
     fn estimated(&self) -> String {
         let estimate = &self.estimate;
         let range = |Range(min, max): Range| {
-            if min == max {
-                return count(min);
-            }
-            l10n::workflows::from_to(count(min), count(max))
+            if min == max { count(min) } else { l10n::workflows::from_to(count(min), count(max)) }
         };
         let Range(min, max) = estimate.prompt_tokens;
         let tokens = Range(min + estimate.completion_tokens.0, max + estimate.completion_tokens.1);

@@ -233,10 +233,9 @@ fn some_endpoint(value: &Node, reader: &ConfigReader<'_>) -> Result<Option<Strin
 fn host(value: &Node, reader: &ConfigReader<'_>) -> Result<HostPort, String> {
     let text = text(value, reader)?;
     let parts = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    match parts.filter(|(host, _)| !host.is_empty()) {
-        Some((host, port)) => Ok(HostPort { host: host.to_owned(), port }),
-        None => Err(format!("{text:?} must be HOST:PORT, such as \"imap.gmail.com:993\"")),
-    }
+    let parts = parts.filter(|(host, _)| !host.is_empty());
+    let parts = parts.map(|(host, port)| HostPort { host: host.to_owned(), port });
+    parts.ok_or_else(|| format!("{text:?} must be HOST:PORT, such as \"imap.gmail.com:993\""))
 }
 
 /// It becomes a part of addresses.

@@ -30,6 +30,7 @@ use adjutant_turn::wording;
 use adjutant_turn::wording::voice::Unheard;
 use adjutant_types::metrics;
 use adjutant_types::{InboxKind, QuestionId, SPOKEN, TurnId};
+use derive_more::From;
 use futures::FutureExt;
 use tokio::sync::Semaphore;
 
@@ -59,21 +60,10 @@ pub struct Transcriber {
 }
 
 /// Why a note has no words.
+#[derive(From)]
 enum NotHeard {
     Because(Unheard),
     Store(StoreError),
-}
-
-impl From<Unheard> for NotHeard {
-    fn from(why: Unheard) -> Self {
-        Self::Because(why)
-    }
-}
-
-impl From<StoreError> for NotHeard {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }
 
 /// A note's transcript, and its cost.
@@ -239,10 +229,8 @@ impl Lanes {
         let ledger = self.conversations.ledger(settings, &row.person_id, &TurnId::default());
         let execution = format!("voice {}", self.conversations.store.new_id::<String>()).into();
         let cost = self.transcriber.voice.price_of(seconds as f64);
-        match ledger.reserve_cost(&execution, cost).await? {
-            Some(reservation) => Ok((ledger, reservation)),
-            None => Err(Unheard::Budget.into()),
-        }
+        let reservation = ledger.reserve_cost(&execution, cost).await?.ok_or(Unheard::Budget)?;
+        Ok((ledger, reservation))
     }
 
     /// Gives a message its words, or asks about them. Returns the row if it answers a question.

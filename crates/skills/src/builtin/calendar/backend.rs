@@ -284,10 +284,8 @@ pub(super) async fn sends_invitations(
     account: Option<&ConnectedAccount>,
     calendar: Option<&str>,
 ) -> Result<bool> {
-    match account.and_then(|account| account.calendar.as_deref()) {
-        Some(server) => server.sends_invitations(calendar).await,
-        None => Ok(false),
-    }
+    let Some(server) = account.and_then(|account| account.calendar.as_deref()) else { return Ok(false) };
+    server.sends_invitations(calendar).await
 }
 
 /// Makes a change, on the server or in our own store. A change of our own store is committed with the call's row, or

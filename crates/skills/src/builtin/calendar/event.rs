@@ -153,10 +153,7 @@ fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_
     if lasts <= TimeDelta::zero() {
         return Err(params(ours!(l10n::calendar::end_before_start)));
     }
-    if lasts > MAX {
-        return Err(params(ours!(l10n::calendar::end_too_far)));
-    }
-    Ok(())
+    if lasts > MAX { Err(params(ours!(l10n::calendar::end_too_far))) } else { Ok(()) }
 }
 
 fn later(start: &EventTime, by: TimeDelta) -> EventTime {

@@ -273,10 +273,8 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow> {
         return Ok(task);
     }
     let open = open_tasks(call).await?;
-    match called(&open, id, is_named)? {
-        Some(task) => Ok(task),
-        None => Err(SkillError::not_found(ours!(l10n::tasks::not_found, FromCall(id))).into()),
-    }
+    let missing = || SkillError::not_found(ours!(l10n::tasks::not_found, FromCall(id)));
+    Ok(called(&open, id, is_named)?.ok_or_else(missing)?)
 }
 
 async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>> {

@@ -309,10 +309,7 @@ fn address(written: &str) -> Result<String, String> {
         return Err(mcp::address_disguised());
     }
     let shown = url.to_string();
-    if shown.len() > MAX_ADDRESS {
-        return Err(mcp::address_too_long());
-    }
-    Ok(shown)
+    if shown.len() > MAX_ADDRESS { Err(mcp::address_too_long()) } else { Ok(shown) }
 }
 
 /// A message with its lines, cut.

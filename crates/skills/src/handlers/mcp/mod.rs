@@ -167,10 +167,7 @@ impl McpServers {
 
     /// The domains of the accepted tools.
     pub fn domains(&self) -> Vec<Domain> {
-        if self.configs.is_empty() {
-            return Vec::new();
-        }
-        catalogue::domains(&self.configs, &self.pins())
+        if self.configs.is_empty() { Vec::new() } else { catalogue::domains(&self.configs, &self.pins()) }
     }
 
     /// Reads what owners have accepted; their logins are in this store, too. Returns whether that has changed.

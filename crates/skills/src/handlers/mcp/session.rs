@@ -382,9 +382,6 @@ impl<R: AsyncRead + Unpin> AsyncRead for Metered<R> {
         let read = (buffer.filled().len() - before) as u64;
         let left = self.left.load(Ordering::Relaxed).saturating_sub(read);
         self.left.store(left, Ordering::Relaxed);
-        if left == 0 {
-            return Poll::Ready(Err(io::Error::other("too much output")));
-        }
-        polled
+        if left == 0 { Poll::Ready(Err(io::Error::other("too much output"))) } else { polled }
     }
 }
