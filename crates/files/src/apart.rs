@@ -110,10 +110,7 @@ pub fn run(job: Option<OsString>) -> ExitCode {
             return status.map_or(ExitCode::FAILURE, |(code, _)| (*code).into());
         }
     };
-    match std::io::stdout().lock().write_all(&found) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    std::io::stdout().lock().write_all(&found).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
 fn json(found: &impl serde::Serialize) -> Result<Vec<u8>, FileProblem> {

@@ -52,10 +52,7 @@ fn kind_of(content: &[u8], says_text: bool, charset: Option<&str>) -> (FileKind,
     if content.starts_with(b"PK\x03\x04") || content.starts_with(b"PK\x05\x06") {
         return (FileKind::Archive, None);
     }
-    match decoded(content, says_text, charset) {
-        Some(_) => (FileKind::Text, None),
-        None => (FileKind::Other, None),
-    }
+    decoded(content, says_text, charset).map_or((FileKind::Other, None), |_| (FileKind::Text, None))
 }
 
 fn charset(media_type: &str) -> Option<&str> {

@@ -47,10 +47,7 @@ pub(super) fn versions(text: &str) -> Vec<&str> {
 /// A memory's text without those of its former versions that are gone.
 pub(super) fn without(text: &str, is_gone: &dyn Fn(&str) -> bool) -> String {
     let Some((now, since, before)) = split(text) else { return text.to_owned() };
-    match past(before, is_gone) {
-        Some(past) => joined(now, since, &past),
-        None => format!("{now}{SINCE}{since})"),
-    }
+    past(before, is_gone).map_or_else(|| format!("{now}{SINCE}{since})"), |past| joined(now, since, &past))
 }
 
 /// What stays of a history, if anything does.

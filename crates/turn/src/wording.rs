@@ -249,10 +249,7 @@ pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process 
      middle. It won't be repeated; tell the person to check.";
 
 pub fn reminder(title: &str, due: Option<&str>) -> String {
-    match due {
-        Some(due) => l10n::notices::reminder_due(title, due),
-        None => l10n::notices::reminder(title),
-    }
+    due.map_or_else(|| l10n::notices::reminder(title), |due| l10n::notices::reminder_due(title, due))
 }
 
 /// An email of ours bounced: a line for each recipient it didn't reach.

@@ -4,10 +4,7 @@ pub use adjutant_chat::count;
 
 /// The beginning of a text, at most that many characters; what is cut ends with "…".
 pub fn shortened(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    text.char_indices().nth(max).map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
 }
 
 /// The words of a text in one line, at most that many characters.

@@ -151,11 +151,8 @@ fn difference(seconds: i64) -> Finding {
 /// Asks the running service for its state.
 pub(super) async fn serve(config: &Config) -> Option<Finding> {
     let address = config.listen.filter(|_| config.channels.values().any(|channel| channel.enabled))?;
-    let answer = match provider::http_client() {
-        Ok(client) => client.get(readyz(address)).timeout(PATIENCE).send().await,
-        Err(_) => return None,
-    };
-    Some(match answer {
+    let client = provider::http_client().ok()?;
+    Some(match client.get(readyz(address)).timeout(PATIENCE).send().await {
         Ok(answer) if answer.status().is_success() => {
             let body = answer.text().await.unwrap_or_default();
             let notes: Vec<&str> = body.lines().skip(1).collect();

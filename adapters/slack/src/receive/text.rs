@@ -58,10 +58,7 @@ pub(crate) fn own(text: &str, names: &[(String, String)]) -> (String, Vec<Mentio
             Token::Angle(inner) => inner,
         };
         let (what, label) = split(inner);
-        let id = match what.strip_prefix("!subteam^") {
-            Some(group) => format!("@{group}"),
-            None => what.to_owned(),
-        };
+        let id = what.strip_prefix("!subteam^").map_or_else(|| what.to_owned(), |group| format!("@{group}"));
         if !id.starts_with(['@', '#']) {
             own.push_str(&unescaped(&angle(inner, &[])));
             continue;

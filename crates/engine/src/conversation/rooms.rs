@@ -191,10 +191,7 @@ impl Conversations {
             RoomAnswers::Mentioned => l10n::room_rules::mentioned(),
             RoomAnswers::Never => l10n::room_rules::never(),
         };
-        let skills = match &rule.skills {
-            Some(names) => names.join(", "),
-            None => l10n::room_rules::all_skills(),
-        };
+        let skills = rule.skills.as_ref().map_or_else(l10n::room_rules::all_skills, |names| names.join(", "));
         let people = match &rule.people {
             Some(users) => {
                 let mut names = Vec::new();

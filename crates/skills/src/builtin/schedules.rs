@@ -225,10 +225,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output> {
 
 /// How a run ended, as the message about it tells them apart.
 fn outcome(run: &LastRun) -> String {
-    match run.answer.as_deref() {
-        Some(NOTHING_TO_TELL) => "silent".to_owned(),
-        _ => run.status.to_string(),
-    }
+    if run.answer.as_deref() == Some(NOTHING_TO_TELL) { "silent".to_owned() } else { run.status.to_string() }
 }
 
 /// The schedule that the `id` argument names: by its id, or by words of its text.

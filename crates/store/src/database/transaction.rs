@@ -140,10 +140,7 @@ async fn in_one_message(
         }
         stale = stale.or(statement.must.filter(|_| !found));
     }
-    match stale {
-        Some(why) => Err(StoreError::Stale(why)),
-        None => Ok(values),
-    }
+    stale.map_or(Ok(values), |why| Err(StoreError::Stale(why)))
 }
 
 async fn server(connection: &mut AnyConnection, batches: &[Batch]) -> Result<Vec<Vec<Value>>> {

@@ -23,10 +23,7 @@ pub enum How {
 
 /// A server's question, with its words in a block that no link or markup can leave. `call` is what the call does.
 pub fn question(server: &str, call: &str, quoted: &str, how: &How, mismatch: Option<&str>) -> String {
-    let lead = match mismatch {
-        Some(why) => words::asks_again(code(why), server),
-        None => words::asks(call, server),
-    };
+    let lead = mismatch.map_or_else(|| words::asks(call, server), |why| words::asks_again(code(why), server));
     let how = match how {
         How::Confirm => words::confirm(),
         How::Choose => words::choose(),

@@ -344,10 +344,8 @@ impl Run<'_> {
 
 /// A text of an execution, in a block if that has read something from outside.
 fn marked(row: Option<&ExecutionRow>, text: &str) -> String {
-    match row.filter(|row| !row.taint.is_clean()) {
-        Some(row) => block::of(&row.id, &row.taint, text),
-        None => text.to_owned(),
-    }
+    let row = row.filter(|row| !row.taint.is_clean());
+    row.map_or_else(|| text.to_owned(), |row| block::of(&row.id, &row.taint, text))
 }
 
 /// Why a unit of work failed, and whether another attempt makes sense.

@@ -19,12 +19,8 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
     let order: Vec<usize> = waves(&workflow.steps).into_iter().flatten().collect();
     let label = diagram.nodes.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
     let mut drawing = Drawing { diagram: &diagram, width, label, lanes: Vec::new(), rows: Vec::new() };
-    for step in &order {
-        if !drawing.step(*step) {
-            return list(&diagram, &order, width);
-        }
-    }
-    drawing.finish()
+    let is_drawn = order.iter().all(|step| drawing.step(*step));
+    if is_drawn { drawing.finish() } else { list(&diagram, &order, width) }
 }
 
 /// A drawing as a code block for chats.

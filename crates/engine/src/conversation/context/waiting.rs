@@ -214,10 +214,7 @@ fn done(row: &ExecutionRow, registry: &Registry) -> Option<Line> {
 fn not_begun(row: &ExecutionRow) -> Option<Line> {
     let is_pending = row.kind == ExecutionKind::Agent && row.status == ExecutionStatus::Pending;
     let task: AgentTask = serde_json::from_str(row.task.as_deref().filter(|_| is_pending)?).ok()?;
-    let text = match &task.arguments {
-        Some(arguments) => arguments.to_string(),
-        None => one_line(&task.mission, LINE),
-    };
+    let text = task.arguments.as_ref().map_or_else(|| one_line(&task.mission, LINE), ToString::to_string);
     let what = format!("{}:", task.skills.join(", "));
     Some(Line { heading: NOT_BEGUN, what, text, taint: row.taint.clone() })
 }

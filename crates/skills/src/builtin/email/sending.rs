@@ -70,10 +70,7 @@ impl Phase {
 /// The Message-ID of a mail of an execution.
 pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address) -> String {
     let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
-    match number {
-        0 => format!("<{execution}@{domain}>"),
-        _ => format!("<{execution}.{number}@{domain}>"),
-    }
+    if number == 0 { format!("<{execution}@{domain}>") } else { format!("<{execution}.{number}@{domain}>") }
 }
 
 /// The execution that wrote a mail of ours.

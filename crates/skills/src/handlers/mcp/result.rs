@@ -143,13 +143,7 @@ fn clean(value: &mut Value, files: &mut Vec<InlineFile>) -> bool {
                 false
             }
         },
-        Value::Array(list) => {
-            let mut found = false;
-            for item in list {
-                found |= clean(item, files);
-            }
-            found
-        }
+        Value::Array(list) => list.iter_mut().fold(false, |found, item| found | clean(item, files)),
         Value::Object(table) => {
             let mut found = false;
             let cleaned = std::mem::take(table).into_iter().map(|(key, mut value)| {
