@@ -258,6 +258,28 @@ async fn what_the_model_says_beside_a_result_that_is_the_answer_is_told_with_it(
 }
 
 #[tokio::test]
+async fn a_line_beside_effects_is_told_if_it_may_answer_something() {
+    let (add, look) = ("tasks.create", "tasks.search");
+    for (said, skill, beside, is_told) in [
+        ("is milk on my list? and add salt", add, "Milk is on your list already.", true),
+        ("tell me when the demo is, and add salt", add, "The demo is at 15:00.", true),
+        ("add salt for 15:00", add, "Let me add that for 15:00.", false),
+        ("is milk on my list?", look, "Let me look at all 3 lists.", false),
+    ] {
+        let arguments = if skill == add { json!({"title": "salt"}) } else { json!({}) };
+        let script = Scripted::new().orchestrator(move |request| match results(request).is_empty() {
+            true => direct("a", skill, arguments.clone()).saying(beside),
+            false => text("That's that."),
+        });
+        let app = scripted(script).await;
+        let answer = app.says("ada", said).await.text;
+        let above = if is_told { format!("{beside}\n\n") } else { String::new() };
+        assert_eq!(without_receipts(&answer), format!("{above}That's that."), "{said}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn a_result_that_is_the_answer_is_not_told_again_below_it() {
     // Longer than a receipt.
     let title = "ask Frank about the contract: ".to_owned() + &"what he wants and by when, ".repeat(8);

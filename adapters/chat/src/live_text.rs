@@ -19,7 +19,7 @@ pub fn continued(before: &str, text: &str) -> Option<String> {
     Some(format!("{before}{rest}"))
 }
 
-/// Whether a text beside tool calls is told with the answer: one line of it says what is being done.
+/// Whether a text beside tool calls is told with the answer, whatever they do: one line says what is being done.
 pub fn is_told(text: &str) -> bool {
     text.trim().contains('\n') || text.chars().nth(200).is_some()
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, builtin, call};
+use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Result, outbox, rules, turns};
 use adjutant_turn::journal::dialogue::Round;
@@ -75,8 +76,7 @@ impl Run<'_> {
         let is_beside = |round: &&Round| {
             let is_answer =
                 last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
-            let is_beside = !is_silent && !round.calls.is_empty() && is_told(&round.text);
-            (is_answer || is_beside) && !round.text.trim().is_empty()
+            (is_answer || (!is_silent && self.tells(round))) && !round.text.trim().is_empty()
         };
         let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();
         if beside.is_empty() {
@@ -91,10 +91,29 @@ impl Run<'_> {
         Ok(answer)
     }
 
+    /// Whether a text beside calls is told with the answer. A line says what is being done; but beside effects alone it may
+    /// answer the rest of a message: one that asks something, or with a number that neither they nor the message hold.
+    fn tells(&self, Round { text, calls, .. }: &Round) -> bool {
+        let message = self.ctx.trust.own_text.as_deref().unwrap_or_default();
+        let is_known = |number: &str| {
+            message.contains(number) || calls.iter().any(|call| call.arguments.contains(number))
+        };
+        let may_answer = || {
+            let mut numbers = text.split(|char: char| !char.is_numeric());
+            message.contains(['?', '？']) || numbers.any(|number| !is_known(number))
+        };
+        let is_effect = |call: &ToolCallRow| {
+            let at = (Some(call.n), Some(call.idx));
+            let mut agents = self.task_graph.agents.iter();
+            agents.any(|agent| (agent.row.call_n, agent.row.call_idx) == at && self.effect(agent).is_some())
+        };
+        !calls.is_empty() && (is_told(text) || (calls.iter().all(is_effect) && may_answer()))
+    }
+
     /// The texts beside calls, shown above the answer while that is written.
     pub(super) fn told_beside(&self) -> String {
         let rounds = self.dialogue.rounds().iter();
-        let told = rounds.filter(|round| self.is_new && !round.calls.is_empty() && is_told(&round.text));
+        let told = rounds.filter(|round| self.is_new && self.tells(round));
         told.map(|round| without_token(&round.text).trim().to_owned()).collect::<Vec<_>>().join("\n\n")
     }
 

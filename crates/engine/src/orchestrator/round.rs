@@ -322,7 +322,7 @@ impl Run<'_> {
     }
 
     /// The skill of an agent that makes one call, if it does more than read. A call that replaced another has that one's.
-    fn effect(&self, agent: &Agent) -> Option<&Skill> {
+    pub(super) fn effect(&self, agent: &Agent) -> Option<&Skill> {
         let name = agent.task.skills.first().filter(|_| agent.task.is_direct())?;
         let made = agent.report.as_ref().and_then(|report| report.skill.as_ref());
         self.registry.get(made.unwrap_or(name)).map(|skill| &**skill).filter(|skill| skill.has_effect())
