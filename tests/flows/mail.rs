@@ -308,6 +308,10 @@ async fn what_was_answered_is_marked_and_what_was_shown_is_read() {
     call(&app, "email.read", json!({"message_id": "<show-me@example.test>"})).await;
     app.rests().await;
     assert_eq!(each(&find(json!({"subject": "Show me"})).await.1, "unread"), [false]);
+    // A copy is found by who gets it, and the list names them.
+    let copied = json!({"subject": "Re: Answer me", "folder": "Sent", "to": "alice bob"});
+    let (_, found) = call(&app, "email.search", copied).await;
+    assert_eq!(each(&found, "cc"), [&json!(["alice@example.test"])]);
     let sent = json!({"subject": "Re: Answer me", "folder": "Sent", "with_text": true});
     let (_, found) = call(&app, "email.search", sent).await;
     let text = "Yes.\n\nOn Fri, 20 Nov 2026 at 08:00, Bob Brown wrote:\n[1 quoted line; email.read has it]";

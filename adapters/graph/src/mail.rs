@@ -52,8 +52,8 @@ const LAST_VERB: &str = "Integer 0x1081";
 const CLASS: &str = "String 0x001A";
 
 /// What is asked of a mail (<https://learn.microsoft.com/graph/api/resources/message>).
-pub(crate) const FIELDS: &str = "id,internetMessageId,parentFolderId,from,toRecipients,bccRecipients,replyTo,subject,\
-    sentDateTime,receivedDateTime,isRead,isDraft,flag";
+pub(crate) const FIELDS: &str = "id,internetMessageId,parentFolderId,from,toRecipients,ccRecipients,bccRecipients,\
+    replyTo,subject,sentDateTime,receivedDateTime,isRead,isDraft,flag";
 
 /// The mailbox of an account, whose mails are MIME here.
 #[derive(Debug, Clone)]
@@ -343,7 +343,7 @@ impl GraphMail {
 /// The words of a search, in KQL, each anywhere in its field; none if it has only conditions that a filter can say.
 fn words(query: &Query) -> Option<String> {
     let fields =
-        [("from:", &query.from), ("to:", &query.to), ("subject:", &query.subject), ("", &query.text)];
+        [("from:", &query.from), ("recipients:", &query.to), ("subject:", &query.subject), ("", &query.text)];
     let mut all = Vec::new();
     for (field, text) in fields {
         let text = text.as_deref().unwrap_or_default().replace(['"', '\\'], " ");
@@ -426,6 +426,7 @@ fn as_mime(item: &Value) -> Vec<u8> {
     let heads = [
         ("From", sender.unwrap_or_default()),
         ("To", list(&item["toRecipients"])),
+        ("Cc", list(&item["ccRecipients"])),
         ("Bcc", list(&item["bccRecipients"])),
         ("Reply-To", list(&item["replyTo"])),
     ];

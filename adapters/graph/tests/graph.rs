@@ -199,7 +199,11 @@ async fn mails_are_found_read_and_sorted() {
     let world = World::new();
     let mail = world.mail();
     for number in 1..=30 {
-        let answers = if number == 30 { "References: <1@y.test>\n" } else { "" };
+        let answers = match number {
+            12 => "Cc: Carol Clark <carol@y.test>\n",
+            30 => "References: <1@y.test>\n",
+            _ => "",
+        };
         let text = format!(
             "From: Bob <{BOB}>\nTo: {ADA}\nSubject: Invoice {number}\nMessage-ID: <{number}@y.test>\n\
              {answers}\nPlease pay {number}\n"
@@ -226,6 +230,12 @@ async fn mails_are_found_read_and_sorted() {
     };
     let found = mail.search(&query(apart)).await.unwrap();
     assert_eq!((found.total, found.messages[0].subject.as_str()), (1, "Invoice 18"));
+    let copied = query(Query { to: Some("clark ada".to_owned()), ..Query::default() });
+    let found = mail.search(&copied).await.unwrap();
+    assert_eq!(
+        (found.total, found.messages[0].cc[0].to_string().as_str()),
+        (1, "Carol Clark <carol@y.test>")
+    );
     let thread = query(Query { thread: vec!["<1@y.test>".to_owned()], ..Query::default() });
     let subjects: Vec<String> =
         mail.search(&thread).await.unwrap().messages.into_iter().map(|mail| mail.subject).collect();

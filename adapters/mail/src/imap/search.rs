@@ -81,6 +81,8 @@ impl Query {
         // A server looks for a text with spaces as it stands; people mean its words.
         for (key, text) in texts {
             for word in text.iter().flat_map(|text| text.split_whitespace()) {
+                // Who gets a copy is a recipient, too.
+                command = if key == "TO" { command.text(" OR CC ").string(word) } else { command };
                 command = command.text(&format!(" {key} ")).string(word);
             }
         }
@@ -195,7 +197,7 @@ impl Session {
     async fn newest(&mut self, query: &Query, folder: &Folder, limit: usize) -> Result<Newest<Dated>> {
         let opened = self.select(&folder.name).await?;
         let what = format!(
-            "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
+            "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO CC REPLY-TO SUBJECT MESSAGE-ID \
              IN-REPLY-TO REFERENCES LIST-ID LIST-UNSUBSCRIBE MIME-VERSION CONTENT-TYPE \
              CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );

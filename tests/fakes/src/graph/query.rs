@@ -243,7 +243,9 @@ fn is_found(search: &str, item: &Value) -> bool {
         }
         let (within, words) = match part.split_once(':') {
             Some(("from", words)) => (item["from"].to_string(), words),
-            Some(("to", words)) => (item["toRecipients"].to_string(), words),
+            Some(("recipients", words)) => {
+                (format!("{} {}", item["toRecipients"], item["ccRecipients"]), words)
+            }
             Some(("subject", words)) => (item["subject"].to_string(), words),
             _ => (format!("{} {} {}", item["subject"], item["from"], item["body"]), part),
         };
