@@ -14,9 +14,10 @@ use adjutant_types::clock::FixedClock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::app::{NOW, TestApp, scripted_with, user_text};
+use crate::app::{NOW, TestApp, plan, scripted_with, user_text};
 use crate::groupware::{call_skill, report_result};
-use crate::scripted::{Scripted, Who, has_results, text};
+use crate::roles::{of_role, offered};
+use crate::scripted::{Scripted, Who, calls, has_results, text};
 
 /// Less what the form of a provider adds, such as the model's name.
 const MOST: usize = 8_192 - 230;
@@ -195,4 +196,30 @@ async fn one_with_fifty_instructions_and_fourteen_servers_fits() {
     })
     .await;
     look(app, &["calendar", "chat", "instructions", "notes", "server_number_13", "tasks"]).await;
+}
+
+#[tokio::test]
+async fn an_agent_with_every_skill_of_its_role_is_told_each_in_a_line() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            let few = json!({"skills": ["tasks.create", "tasks.search"]});
+            calls(vec![of_role("all", "executor", json!({})), of_role("few", "executor", few)])
+        }))
+        .agent(|_| text("Done."));
+    let app = scripted_with(script, everything).await;
+    app.says("ada", "go").await;
+    let requests = app.requests(Who::Agent);
+    let (few, all): (Vec<&Request>, Vec<&Request>) =
+        requests.iter().partition(|request| offered(request).len() == 2);
+    let (few, told) = (few[0].messages[0].text.as_str(), all[0].messages[0].text.as_str());
+    assert!(
+        few.contains("\n- tasks.create: Add a task; due at a time, it reminds once. Arguments: {"),
+        "{few}"
+    );
+    assert!(told.contains("\n- tasks.create(title, due?: time, "), "{told}");
+    assert!(told.len() < 9_000, "{} bytes: {told}", told.len());
+    // What only a turn, a workflow or a watch can use.
+    let useless = ["assistant.lines", "assistant.replace", "assistant.withdraw", "watch.event"];
+    assert!(!offered(all[0]).iter().any(|name| useless.contains(&name.as_str())), "{told}");
+    app.ends_well().await;
 }

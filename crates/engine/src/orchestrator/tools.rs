@@ -38,7 +38,7 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
                     "agent_id": {"type": "string", "description": "For depends_on; unique"},
                     "mission": {"type": "string", "description": "Without arguments: all it needs to know"},
                     "skills": {"type": "array", "items": {"type": "string"},
-                        "description": "[] to only think and write; left out: its role's"},
+                        "description": "Name few; [] to only think; left out: its role's"},
                     "arguments": {"type": "object"},
                     "as_answer": {"type": "boolean", "description": "With arguments: its result, an English \
                         sentence or list, is the whole answer. Saves a call"},
