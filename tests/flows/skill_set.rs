@@ -66,7 +66,7 @@ async fn the_assistant_knows_what_the_product_can_do_without_being_told_in_each_
     for part in [
         "- assistant.undo()",
         "\n- /plan GOAL: ",
-        "\n- /spawn ROLE TASK: ",
+        "\n* /spawn ROLE TASK: ",
         "\nRoles, for agents and /spawn: executor: acts",
         "weekly-review; workflow.draft or /draft",
         "\nAccounts: email account: no",

@@ -45,7 +45,6 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     let status = app.says("ada", "/status").await.text;
     let listed = format!("- researcher what did Acme write us this year? (`/stop {id}` ends it)");
     assert!(status.contains("In the background:") && status.contains(&listed), "{status}");
-    assert!(app.says("ada", "/stop").await.text.contains("Only requests in the background are running."));
     gate.open();
     let result = app.sees("Three mails.").await;
     insta::assert_snapshot!(result.text, @"
@@ -99,6 +98,35 @@ async fn stop_with_an_id_ends_one_and_leaves_the_conversation_alone() {
     assert_eq!(turns(&app).await, [("/spawn researcher look".to_owned(), TurnStatus::Cancelled)]);
     assert_eq!(app.says("ada", "hi").await.text, "hello");
     gate.open();
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn stop_ends_the_only_one_and_a_task_without_a_role_is_a_researchers() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().agent(move |request| {
+        assert!(request.messages[0].text.starts_with("You are a researcher."));
+        text("Bob wants a room.").behind(&held)
+    });
+    let app = scripted(script).await;
+    let said = "/spawn find out what bob wants";
+    let ack = app.says("ada", said).await.text;
+    assert!(ack.starts_with("The researcher is on it."), "{ack}");
+    gate.arrived(1).await;
+    app.says("ada", "/stop").await;
+    app.rests().await;
+    assert_eq!(turns(&app).await, [(said.to_owned(), TurnStatus::Cancelled)]);
+    for n in 2..=3 {
+        app.says("ada", said).await;
+        gate.arrived(n).await;
+    }
+    let told = app.says("ada", "/stop").await.text;
+    assert!(told.contains("Only requests in the background are running."), "{told}");
+    gate.open();
+    let result = app.sees("Bob wants a room.").await.text;
+    assert!(result.starts_with("**researcher**, “find out what bob wants”:"), "{result}");
+    app.rests().await;
     app.ends_well().await;
 }
 

@@ -89,11 +89,10 @@ pub fn is_run(text: &str) -> bool {
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
-/// The role and the task of `/spawn ROLE TASK`; either may be empty.
-pub fn spawned(text: &str) -> Option<(&str, &str)> {
+/// What follows `/spawn`: a task, with or without a role before it. It may be empty.
+pub fn spawned(text: &str) -> Option<&str> {
     let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
-    let (role, task) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    is_background(text).then_some((role, task.trim()))
+    is_background(text).then_some(rest)
 }
 
 /// The goal of `/plan GOAL`, or why there is none.

@@ -34,7 +34,7 @@ pub fn stop_or_pause(text: &str) -> Option<&'static str> {
 pub enum Command<'t> {
     Help,
     New,
-    /// Stops all, or the background work of this id.
+    /// Stops all but the background, or there the work of this id or the only one.
     Stop(&'t str),
     Pause,
     Status,

@@ -84,7 +84,8 @@ impl Conversations {
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let (background, talk): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| turn.background != 0);
         let in_background = background.len();
-        let is_named = |turn: &TurnRow| short(&turn.id).eq_ignore_ascii_case(named);
+        let is_only = named.is_empty() && talk.is_empty() && in_background == 1;
+        let is_named = |turn: &TurnRow| is_only || short(&turn.id).eq_ignore_ascii_case(named);
         let ended: Vec<TurnRow> = background.into_iter().filter(is_named).collect();
         if !named.is_empty() && ended.is_empty() && talk.is_empty() {
             return Ok(l10n::roles::no_such_id());

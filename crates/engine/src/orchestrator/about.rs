@@ -11,16 +11,22 @@ use adjutant_types::{AccountService, PromptText};
 use super::Run;
 use super::tools::{self, ABOUT};
 
+/// The commands whose wish no skill carries out.
+const TYPED: [&str; 12] =
+    ["new", "stop", "spawn", "pause", "rules", "room", "mine", "connect", "accounts", "link", "web", "pair"];
+
 impl Run<'_> {
     /// The skills of the domain, and what else there is.
     pub(super) async fn about(&self) -> Result<PromptText> {
-        let mut text = "\nCommands that the person can type; most can also be said in words:".to_owned();
+        let mut text =
+            "\nCommands that the person can type; those with * only so, the others also in words:".to_owned();
         let services = &self.orchestrator.agents.executor.services;
         let may_connect = !services.logins.offer().is_empty();
         for command in COMMANDS.iter().filter(|command| may_connect || command.name != "connect") {
             let argument = command.argument.map(|name| format!(" {}", name.to_uppercase().replace('-', " ")));
             let (argument, about) = (argument.unwrap_or_default(), (command.description)());
-            let _ = write!(text, "\n- /{}{argument}: {about}", command.name);
+            let mark = if TYPED.contains(&command.name) { '*' } else { '-' };
+            let _ = write!(text, "\n{mark} /{}{argument}: {about}", command.name);
         }
         let workflows = self.orchestrator.runner.workflows.current();
         let workflows: Vec<&str> = workflows.workflows.iter().map(|one| one.name.as_str()).collect();

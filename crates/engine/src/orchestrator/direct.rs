@@ -41,6 +41,8 @@ impl Direct {
 const DRAFT: &str = "draft";
 /// The same for `workflow.plan`.
 const PLAN: &str = "plan";
+/// The role of a background task that names none.
+const DEFAULT_ROLE: &str = "researcher";
 
 /// The run request of an agent that runs a workflow.
 pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
@@ -68,9 +70,14 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
 impl Orchestrator {
     /// The role and the task of an agent that a message starts in the background, or why it can't.
     pub fn spawned(&self, text: &str) -> Option<Result<(String, String), String>> {
-        let (role, task) = command::spawned(text)?;
+        let words = command::spawned(text)?;
         let roles = self.agents.roles.current();
-        if role.is_empty() || task.is_empty() {
+        let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let (role, task) = match roles.nearest(first) {
+            Some(_) => (first, rest.trim()),
+            None => (DEFAULT_ROLE, words),
+        };
+        if task.is_empty() {
             return Some(Err(l10n::roles::spawn_usage(roles.listing())));
         }
         Some(match roles.get(role) {
@@ -270,8 +277,9 @@ impl Run<'_> {
         };
         Ok(match report.status {
             _ if command::is_background(command_text) && report.status != ExecutionStatus::Cancelled => {
-                let (role, task) = command::spawned(command_text).unwrap_or_default();
-                let text = wording::roles::spawned_result(role, task, report.status, &last.text);
+                let task = self.task_graph.agents.first().map(|agent| agent.task.clone()).unwrap_or_default();
+                let role = task.role.unwrap_or_default();
+                let text = wording::roles::spawned_result(&role, &task.mission, report.status, &last.text);
                 TurnEnd::Answered(text.into())
             }
             ExecutionStatus::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),

@@ -3,7 +3,7 @@
 ## Answers to `/spawn` and `/stop`
 
 spawned = The { $role } is on it. I'll send you the result; `/stop { $id }` ends it.
-spawn-usage = Send `/spawn ROLE TASK`, for example `/spawn researcher what did Acme write us this year?`. Roles: { $roles }
+spawn-usage = Send `/spawn ROLE TASK`, for example `/spawn researcher what did Acme write us this year?`. Without a role, a researcher does it. Roles: { $roles }
 not-started = I can't start that: { $why }
 no-such-id = No request in the background has that ID. `/status` lists them.
 only-in-background = Only requests in the background are running. `/status` lists them, and `/stop ID` ends one.

@@ -46,11 +46,16 @@ impl RoleSet {
         self.roles.iter().find(|role| role.name == name)
     }
 
+    /// The role whose name is nearest to this one, if one is near.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.roles.iter().map(|role| role.name.as_str()))
+    }
+
     /// Why there is no role of this name.
     pub fn missing(&self, name: &str) -> String {
         let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
         let all = names.join(", ");
-        match nearest(name, names) {
+        match self.nearest(name) {
             Some(near) => l10n::roles::no_role_but(name, near, all),
             None => l10n::roles::no_role(name, all),
         }
