@@ -22,7 +22,7 @@ use super::StartError;
 /// How often we look whether an owner has approved tools of MCP servers.
 const TOOLS: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SkillSet {
     /// The skills, including one for each workflow.
     pub skills: Arc<Skills>,
