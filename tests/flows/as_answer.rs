@@ -264,7 +264,8 @@ async fn a_line_beside_effects_is_told_if_it_may_answer_something() {
         ("is milk on my list? and add salt", add, "Milk is on your list already.", true),
         ("tell me when the demo is, and add salt", add, "The demo is at 15:00.", true),
         ("add salt for 15:00", add, "Let me add that for 15:00.", false),
-        ("is milk on my list?", look, "Let me look at all 3 lists.", false),
+        ("is milk on my list?", look, "Let me look at the list.", false),
+        ("what's 9 % of 700? and is milk on my list?", look, "9 % of 700 is 63.", true),
     ] {
         let arguments = if skill == add { json!({"title": "salt"}) } else { json!({}) };
         let script = Scripted::new().orchestrator(move |request| match results(request).is_empty() {

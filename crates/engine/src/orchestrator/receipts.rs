@@ -91,23 +91,21 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// Whether a text beside calls is told with the answer. A line says what is being done; but beside effects alone it may
-    /// answer the rest of a message: one that asks something, or with a number that neither they nor the message hold.
+    /// Whether a text beside calls is told with the answer. A line says what is being done; but it may answer a part of the
+    /// message: with a number that neither that nor the calls hold, or beside effects alone, if something was asked.
     fn tells(&self, Round { text, calls, .. }: &Round) -> bool {
         let message = self.ctx.trust.own_text.as_deref().unwrap_or_default();
         let is_known = |number: &str| {
             message.contains(number) || calls.iter().any(|call| call.arguments.contains(number))
         };
-        let may_answer = || {
-            let mut numbers = text.split(|char: char| !char.is_numeric());
-            message.contains(['?', '？']) || numbers.any(|number| !is_known(number))
-        };
+        let has_number = || text.split(|char: char| !char.is_numeric()).any(|number| !is_known(number));
+        let asks = || message.contains(['?', '？']);
         let is_effect = |call: &ToolCallRow| {
             let at = (Some(call.n), Some(call.idx));
             let mut agents = self.task_graph.agents.iter();
             agents.any(|agent| (agent.row.call_n, agent.row.call_idx) == at && self.effect(agent).is_some())
         };
-        !calls.is_empty() && (is_told(text) || (calls.iter().all(is_effect) && may_answer()))
+        !calls.is_empty() && (is_told(text) || has_number() || (calls.iter().all(is_effect) && asks()))
     }
 
     /// The texts beside calls, shown above the answer while that is written.
