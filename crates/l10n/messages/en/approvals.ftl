@@ -70,6 +70,7 @@ address-from = I'm not sure you gave me this address. It may come from { $source
 # After the button "Send" under a draft.
 goes-out = Here is what goes out.
 details-from = I'm not sure you asked for exactly this. It may come from { $source }.
+several-fit = I'm not sure which one you mean: more than one fits what you said.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }
 three-sources = { $first }, { $second } and { $third }

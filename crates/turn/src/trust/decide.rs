@@ -22,6 +22,8 @@ pub enum ApprovalReason {
     UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
+    /// What the person called it fits something else that was shown, too.
+    Ambiguous,
     /// More recipients in one turn than this.
     TooManyRecipients(usize),
     TooManyDeletions,
@@ -85,10 +87,15 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         return Verdict::Ask(ApprovalReason::NotNamed);
     }
     let misses = |wish: &Wish| action.targets.iter().find(|target| !evidence.names(wish, target));
+    let is_called = |thing: &Thing| {
+        let mut wished = asked.iter().take(1).flat_map(|(_, wish)| &wish.targets);
+        wished.any(|called| own_words::names(called, &thing.title))
+    };
     match asked.iter().find(|(_, wish)| misses(wish).is_none()) {
         Some((number, _)) => Verdict::Wished(*number),
         None => Verdict::Ask(match asked.first().and_then(|(_, wish)| misses(wish)) {
             Some(Target::Recipient { .. }) => ApprovalReason::UnknownRecipient,
+            Some(Target::Thing(thing)) if is_called(thing) => ApprovalReason::Ambiguous,
             _ => ApprovalReason::NotNamed,
         }),
     }
@@ -202,12 +209,34 @@ impl<'a> Evidence<'a> {
         let of_watch = (thing.noun == "watch").then(|| own_words::without(called, &WATCHING));
         let called = of_watch.as_deref().unwrap_or(called);
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
+        let shown = self.shown.things().find(|other| is_it(other));
+        let is_rival = |other: &Thing| !is_it(other) && !shown.is_some_and(|shown| is_answered(shown, other));
         let is_meant = |names: fn(&str, &str) -> bool| {
-            let mut rivals = self.shown.things().filter(|other| !is_it(other));
+            let mut rivals = self.shown.things().filter(|other| is_rival(other));
             names(called, &thing.title) && !rivals.any(|other| names(called, &other.title))
         };
-        is_meant(own_words::names) || (self.shown.things().any(is_it) && is_meant(own_words::nearly_name))
+        is_meant(own_words::names) || (shown.is_some() && is_meant(own_words::nearly_name))
     }
+}
+
+/// Whether another email is its sender's own answer to this one, by its title. A stranger's is none, and neither is what the
+/// sender forwards; and who sends on the answer may have meant this one.
+fn is_answered(mail: &Thing, other: &Thing) -> bool {
+    let sender = |mail: &Thing| mail.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
+    let (one, two) = (without_reply(&mail.title), without_reply(&other.title));
+    let is_by_one = sender(mail).is_some() && sender(mail) == sender(other);
+    is_by_one && mail.noun == "mail" && other.noun == "mail" && one.0 == two.0 && !one.1 && two.1
+}
+
+/// A title without what marks an answer, and whether that stood there.
+fn without_reply(title: &str) -> (&str, bool) {
+    let mut bare = title.trim();
+    while let Some((mark, rest)) = bare.split_once(':')
+        && ["re", "aw"].iter().any(|reply| mark.trim().eq_ignore_ascii_case(reply))
+    {
+        bare = rest.trim();
+    }
+    (bare, bare != title.trim())
 }
 
 fn same_pattern(one: &str, other: &str) -> bool {

@@ -248,7 +248,9 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(why);
     }
     let origin = about.reason.and_then(|reason| match reason {
-        ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed if about.is_chosen => {
+        ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed | ApprovalReason::Ambiguous
+            if about.is_chosen =>
+        {
             Some(approvals::goes_out())
         }
         _ => origin(reason, read?),
@@ -270,6 +272,7 @@ fn origin(reason: &ApprovalReason, read: String) -> Option<String> {
         ApprovalReason::NotAskedFor => Some(approvals::idea_from(read)),
         ApprovalReason::UnknownRecipient => Some(approvals::address_from(read)),
         ApprovalReason::NotNamed => Some(approvals::details_from(read)),
+        ApprovalReason::Ambiguous => Some(approvals::several_fit()),
         _ => None,
     }
 }
@@ -282,7 +285,7 @@ fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
         }
         ApprovalReason::Because(why) => Some(approvals::note(why)),
         ApprovalReason::Unread(_) => read.map(approvals::unchecked_from),
-        ApprovalReason::NotAskedFor | ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed => None,
+        _ => None,
     }
 }
 
