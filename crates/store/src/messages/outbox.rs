@@ -1,7 +1,9 @@
 //! Outgoing messages, until their receipt is stored.
 
 use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
-use adjutant_types::{ConversationId, Flag, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
+use adjutant_types::{
+    ConversationId, Flag, InstanceId, MessageForm, OutboxId, OutboxState, PersonId, TurnId,
+};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
@@ -294,12 +296,22 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn said something here after another message that holds a question, in words alone.
-pub async fn asks_since(store: &Store, conversation: &ConversationId, message: &OutboxId) -> Result<bool> {
-    const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
-                       AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
-                       AND (text LIKE '%?%' OR text LIKE '%？%')";
-    Ok(store.count(SQL, &[conversation.into(), message.into()]).await? > 0)
+/// Whether a turn asked something here after another message, in words alone, and this person has said nothing since that
+/// was answered.
+pub async fn asks_since(
+    store: &Store,
+    conversation: &ConversationId,
+    message: &OutboxId,
+    person: &PersonId,
+) -> Result<bool> {
+    const SQL: &str = "SELECT count(*) FROM outbox o JOIN turns mine ON mine.id = o.turn_id \
+                       WHERE o.conversation_id = $1 AND o.sent_at IS NOT NULL \
+                       AND o.seq > (SELECT seq FROM outbox WHERE id = $2) AND o.choices = '[]' \
+                       AND (o.text LIKE '%?%' OR o.text LIKE '%？%') AND NOT EXISTS (SELECT 1 FROM outbox later \
+                       JOIN turns t ON t.id = later.turn_id JOIN inbox i ON i.turn_id = t.id \
+                       WHERE later.conversation_id = $1 AND later.seq > o.seq AND t.seq > mine.seq \
+                       AND i.kind = 'said' AND i.person_id = $3 AND i.event NOT LIKE ' %')";
+    Ok(store.count(SQL, &[conversation.into(), message.into(), person.into()]).await? > 0)
 }
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has

@@ -89,7 +89,8 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::To, &["to", "and", "zu", "und", "と"]),
     (Token::Link, &[
         "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them", "number",
-        "one", "ones", "bitte", "danke", "das", "die", "der", "dem", "den", "nummer", "nr", "von ihnen", "davon",
+        "one", "ones", "that's it", "thats it", "that is it", "bitte", "danke", "das", "die", "der", "dem",
+        "den", "nummer", "nr", "von ihnen", "davon",
         "ください", "ありがとう", "は", "を", "も", "に", "の", "で", "です", "番", "番目", "つ目",
     ]),
 ];
