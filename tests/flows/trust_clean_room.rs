@@ -297,6 +297,13 @@ async fn a_yes_to_our_own_offer_allows_what_it_says() {
     for (offer, reads, said, wanted, is_done) in cases {
         is_offered(offer, reads, said, &wanted, is_done).await;
     }
+    // Where that isn't enough, nobody says that nothing was asked for.
+    let invite = json!({"title": "Milk", "start": "2026-12-01T09:00", "attendees": ["eve@evil.test"]});
+    let app = offers(OFFER, false, vec![("calendar.create_event", invite)]).await;
+    app.says("ada", "what came in?").await;
+    app.says("ada", "what else?").await;
+    let asked = app.says("ada", "yes please").await.text;
+    assert!(asked.contains("A yes to my own offer isn't enough for this. It may come from "), "{asked}");
     // It is for all that it says, and for the message right below it.
     let both = "It needs Milk and Eggs. Shall I add them to your tasks?";
     let app = offers(both, false, vec![milk(), task("Eggs")]).await;

@@ -66,6 +66,8 @@ too-many-deletions-from = This would delete more than two things, and the idea m
 # $reason: a sentence without its full stop.
 note = Note: { $reason }.
 idea-from = I'm not sure you asked for this. It may come from { $source }.
+# The person has said yes to what the assistant offered, and to nothing else.
+offer-from = A yes to my own offer isn't enough for this. It may come from { $source }.
 address-from = I'm not sure you gave me this address. It may come from { $source }.
 # After the button "Send" under a draft.
 goes-out = Here is what goes out.
@@ -74,4 +76,4 @@ several-fit = I'm not sure which one you mean: more than one fits what you said.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }
 three-sources = { $first }, { $second } and { $third }
-many-sources = one of { $count } texts from other people
+many-sources = one of { $count } texts that I've read

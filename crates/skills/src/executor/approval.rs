@@ -16,8 +16,8 @@ use adjutant_types::{
 };
 use serde_json::Value;
 
-use super::ActiveCall;
 use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
+use super::{ActiveCall, wishes};
 use crate::builtin::{self, Preview};
 use crate::call::CallEnd;
 use crate::handlers::mcp::Asked;
@@ -256,6 +256,7 @@ impl ActiveCall<'_> {
             warning,
             recipients,
             is_chosen: self.is_chosen().await?,
+            is_offered: wishes::offer(self.ctx).await?.is_some(),
             roles: self.call.path,
             replaces: replaces.as_ref(),
             still_open: &still_open,

@@ -17,11 +17,10 @@ use crate::trust::ApprovalReason;
 const BUTTONS: usize = 3;
 /// The longest name of a contact, in characters.
 const NAME: usize = 60;
-/// The longest quotation of a person's own message, in characters.
+/// The longest quotation of a person's own message, or of another question, in characters.
 const QUOTED: usize = 120;
-/// How much is shown of a question that another one replaces, or that is left open, in characters.
-const REPLACED: usize = 60;
-/// How much of an effect is shown at once: lines and characters. A button shows the rest.
+/// How much of an effect is shown at once: lines and characters; of what stands above a quoted text up to twice as much.
+/// A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
 /// Separates the body of a question that not only the policy asks from the sentence that says where the idea came from, if
 /// there is one. A body has no character that isn't seen.
@@ -129,7 +128,9 @@ fn is_cut(question: &QuestionRow) -> bool {
 
 /// As much of an effect as fits a phone; a block of text that is cut is closed.
 fn shortened(preview: &str) -> String {
-    let (max_lines, max_chars) = SHOWN;
+    let own = preview.lines().position(|line| line.starts_with('>')).unwrap_or_default();
+    let chars = preview.lines().take(own).map(|line| line.chars().count()).sum::<usize>();
+    let (max_lines, max_chars) = (own.clamp(SHOWN.0, 2 * SHOWN.0), chars.clamp(SHOWN.1, 2 * SHOWN.1));
     if preview.chars().count() <= max_chars && preview.lines().count() <= max_lines {
         return preview.to_owned();
     }
@@ -218,6 +219,8 @@ pub struct Circumstances<'a> {
     pub recipients: &'a [Recipient],
     /// Whether the person has chosen exactly this with a button of ours.
     pub is_chosen: bool,
+    /// Whether all that they said is a yes to what we offered.
+    pub is_offered: bool,
     /// The agents that asked for it, from the top.
     pub roles: &'a [String],
     pub replaces: Option<&'a QuestionRow>,
@@ -234,7 +237,7 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(shown(warning));
     }
     if let Some(replaced) = about.replaces {
-        add(approvals::instead_of(one_line(&shown(&subject(replaced)), REPLACED)));
+        add(approvals::instead_of(one_line(&shown(&subject(replaced)), QUOTED)));
     }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
@@ -247,14 +250,7 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
     if let Some(why) = about.reason.and_then(|reason| why(reason, read.as_deref())) {
         add(why);
     }
-    let origin = about.reason.and_then(|reason| match reason {
-        ApprovalReason::UnknownRecipient | ApprovalReason::NotNamed | ApprovalReason::Ambiguous
-            if about.is_chosen =>
-        {
-            Some(approvals::goes_out())
-        }
-        _ => origin(reason, read?),
-    });
+    let origin = read.and_then(|read| origin(about, read));
     if !about.still_open.is_empty() {
         text.push(OTHERS);
         text.push_str(&still_open(about.still_open));
@@ -267,12 +263,16 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
 }
 
 /// Where the idea came from, if that is why it is asked; `read` is what was read from outside before.
-fn origin(reason: &ApprovalReason, read: String) -> Option<String> {
-    match reason {
-        ApprovalReason::NotAskedFor => Some(approvals::idea_from(read)),
-        ApprovalReason::UnknownRecipient => Some(approvals::address_from(read)),
-        ApprovalReason::NotNamed => Some(approvals::details_from(read)),
-        ApprovalReason::Ambiguous => Some(approvals::several_fit()),
+fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
+    use ApprovalReason::{Ambiguous, NotAskedFor, NotNamed, UnknownRecipient, Unread};
+    match about.reason? {
+        UnknownRecipient | NotNamed | Ambiguous if about.is_chosen => Some(approvals::goes_out()),
+        NotAskedFor if about.is_offered => Some(approvals::offer_from(read)),
+        NotAskedFor => Some(approvals::idea_from(read)),
+        Unread(_) => Some(approvals::unchecked_from(read)),
+        UnknownRecipient => Some(approvals::address_from(read)),
+        NotNamed => Some(approvals::details_from(read)),
+        Ambiguous => Some(approvals::several_fit()),
         _ => None,
     }
 }
@@ -284,7 +284,6 @@ fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
             Some(read.map_or_else(approvals::too_many_deletions, approvals::too_many_deletions_from))
         }
         ApprovalReason::Because(why) => Some(approvals::note(why)),
-        ApprovalReason::Unread(_) => read.map(approvals::unchecked_from),
         _ => None,
     }
 }
@@ -393,7 +392,7 @@ fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> Strin
 /// The same in one line, below what became of others of their message.
 pub fn left_open(open: &[QuestionRow]) -> String {
     let all = open.iter().map(|question| {
-        format!("**{}** {}", question.number(), one_line(&shown(&subject(question)), REPLACED))
+        format!("**{}** {}", question.number(), one_line(&shown(&subject(question)), QUOTED))
     });
     words::left_open(all.collect::<Vec<_>>().join("; "))
 }
@@ -454,6 +453,7 @@ mod tests {
     use adjutant_types::QuestionState;
 
     use super::*;
+    use crate::trust::WishFailure;
 
     fn approvals_of_one_message(count: i64) -> Vec<QuestionRow> {
         let question = |seq: i64| QuestionRow {
@@ -542,7 +542,27 @@ mod tests {
         let text = body("Add a task: “pay”", &about);
         let line = text.lines().last().unwrap();
         assert!(line.starts_with("Instead of: Add a task: “pay pay") && line.ends_with('…'), "{line}");
-        assert_eq!(line.chars().count(), "Instead of: ".len() + REPLACED + 1);
+        assert_eq!(line.chars().count(), "Instead of: ".len() + QUOTED + 1);
+    }
+
+    #[test]
+    fn one_origin_of_all_is_told_once() {
+        let (reason, taint) = (ApprovalReason::Unread(WishFailure::Late), Taint::by("the email “News”"));
+        let about = Circumstances { reason: Some(&reason), taint: Some(&taint), ..Circumstances::default() };
+        let bodies = ["Add 1", "Add 2", "Add 3"].map(|preview| body(preview, &about));
+        let text = approval(None, &bodies.each_ref().map(String::as_str), None);
+        assert_eq!(text.matches("the email “News”").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn own_lines_are_shown_before_what_they_answer() {
+        let mail = |lines: usize| {
+            let own = "own\n".repeat(lines);
+            format!("Send this:\n- text:\n```\n{own}\nThey wrote:\n{}```", "> quoted\n".repeat(20))
+        };
+        let cut = shortened(&mail(13));
+        assert_eq!((cut.matches("own").count(), cut.matches("quoted").count()), (13, 0), "{cut}");
+        assert_eq!(shortened(&mail(100)).matches("own").count(), 2 * SHOWN.0 - 3);
     }
 
     #[test]
