@@ -170,6 +170,7 @@ fn who_is_invited_no_more_is_told_and_a_reminder_that_no_app_shows_is_refused() 
     let told = change("m4", json!({"title": "Few"}));
     insta::assert_snapshot!(told, @r"
     Changed “Few”, Mon 4 Mar 2030, 15:00–16:00
+    It was called “Fewer”
     Told carol@example.test by email what changed
     ");
     insta::assert_debug_snapshot!(received(server, "carol", "Updated: Few", 1), @r#"

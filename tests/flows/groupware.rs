@@ -96,6 +96,12 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
     let (said, data) = call(&app, "calendar.update_event", later).await;
     assert_eq!(said, "Moved “Demo” to Fri 27 Nov 2026, 14:00–15:00 (was Fri 27 Nov 2026, 13:30–14:30)");
     assert!(data["overlaps"].is_null());
+    for (before, title) in [("Demo", "Budget talk"), ("Budget talk", "Demo")] {
+        let renamed = json!({"id": data["id"], "title": title});
+        let (said, _) = call(&app, "calendar.update_event", renamed).await;
+        let changed = format!("Changed “{title}”, Fri 27 Nov 2026, 14:00–15:00");
+        assert_eq!(said, format!("{changed}\nIt was called “{before}”"));
+    }
     let back = json!({"id": data["id"], "start": "2026-11-27T12:30"});
     let (said, _) = call(&app, "calendar.update_event", back).await;
     assert!(said.contains("It overlaps with “Customer call”"), "{said}");

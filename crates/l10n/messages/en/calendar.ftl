@@ -37,6 +37,8 @@ changed-one = Changed “{ $title }”, { $when } (only this time)
 moved = Moved “{ $title }” to { $when }{ $repeats } (was { $before })
 # One event of a series.
 moved-one = Moved “{ $title }” to { $when }, only this time (was { $before })
+# On a line under the receipt.
+was-called = It was called “{ $title }”
 deleted = Deleted “{ $title }”
 deleted-one = Deleted “{ $title }” on { $when }
 deleted-following = Deleted “{ $title }” from { $when } on

@@ -195,9 +195,10 @@ async fn finish_update(
     let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
     let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
     let is_own = is_own(call, stored, old).await?;
+    let renamed = (old.title != new.title).then(|| l10n::calendar::was_called(&old.title));
     Ok(Output::outside_if(
         !is_own,
-        under(receipt, reminder(call, new).into_iter().chain(notes)),
+        under(receipt, renamed.into_iter().chain(reminder(call, new)).chain(notes)),
         item(call, stored.account, new, if is_own { "" } else { &stored.calendar }),
     ))
 }
