@@ -125,9 +125,7 @@ async fn a_changed_rest_is_shown_as_a_difference_asked_about_and_run() {
     Added.
 
     **Plan and result**
-    - figures (researcher): done as planned
     - room_2 (executor): done as in the changed plan
-    - invite (executor): done as planned
 
     **Changed during the run, with your approval**
     - room failed: there is no open task called “the room”; instead: room_2

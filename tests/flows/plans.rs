@@ -126,10 +126,6 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     **room**
     The task is added.
 
-    **Plan and result**
-    - figures (researcher): done as planned
-    - room (executor): done as planned
-
     It took 5 model calls in all (planned: 6 to 24 model calls).
     ");
     assert_eq!(
@@ -345,10 +341,6 @@ async fn the_assistant_itself_plans_what_takes_many_steps() {
 
     **room**
     The task is added.
-
-    **Plan and result**
-    - figures (researcher): done as planned
-    - room (executor): done as planned
 
     It took 5 model calls in all (planned: 6 to 24 model calls).
     ");

@@ -11,7 +11,8 @@ use crate::trace::text::{cost, count, cut, one_line};
 const MAX_LENGTH: usize = 300;
 
 impl Report {
-    /// A line for each step, perhaps with what it took, and one for all; none for a run that nobody judged.
+    /// A line for each step with what it took, or for those alone that didn't go as planned, and one for all; none for a
+    /// run that nobody judged.
     pub(super) fn comparison(
         &self,
         bold: fn(&str) -> String,
@@ -19,24 +20,29 @@ impl Report {
         has_usage: bool,
     ) -> Option<String> {
         let all = self.run.spent?;
-        let mut text = bold(&l10n::runs::plan_and_result());
-        for step in &self.steps {
-            let (id, result) = (one_line(&step.id), deed(step, self.is_added(step)));
+        let told = |step: &StepReport| {
+            let result = deed(step, self.is_added(step));
+            if !has_usage && result == l10n::runs::as_planned() {
+                return None;
+            }
+            let id = one_line(&step.id);
             let mut line = match step.agent.as_deref() {
                 Some(agent) => l10n::runs::step_result_by(id, one_line(agent), result),
                 None => l10n::runs::step_result(id, result),
             };
-            let spent = step.spent.filter(|spent| has_usage && spent.model_calls > 0);
-            line.extend(spent.map(|spent| format!("; {}", took(&spent))));
-            text.push_str(&format!("\n- {}", quote(&cut(&line, MAX_LENGTH))));
-        }
-        let changes: Vec<String> =
-            self.run.changes.iter().map(|change| quote(&cut(&changed(change), MAX_LENGTH))).collect();
-        if !changes.is_empty() {
-            text.push_str(&format!("\n\n{}\n- {}", bold(&l10n::runs::changes()), changes.join("\n- ")));
-        }
-        text.push_str(&format!("\n\n{}", self.took_in_all(&all)));
-        Some(text)
+            if let Some(spent) = step.spent.filter(|spent| has_usage && spent.model_calls > 0) {
+                line.push_str(&format!("; {}", took(&spent)));
+            }
+            Some(line)
+        };
+        let section = |title: String, lines: Vec<String>| {
+            let lines: Vec<String> = lines.iter().map(|line| quote(&cut(line, MAX_LENGTH))).collect();
+            (!lines.is_empty()).then(|| format!("{}\n- {}", bold(&title), lines.join("\n- ")))
+        };
+        let steps = section(l10n::runs::plan_and_result(), self.steps.iter().filter_map(told).collect());
+        let changes = section(l10n::runs::changes(), self.run.changes.iter().map(changed).collect());
+        let parts = [steps, changes, Some(self.took_in_all(&all))];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
     }
 
     /// The total usage, and the planned usage.
