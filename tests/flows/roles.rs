@@ -1,11 +1,12 @@
 //! Roles: what an agent of a role is told, and what it may do.
 
-use adjutant_config::Config;
+use adjutant_config::{Config, MailConfig, People};
 use adjutant_models::Request;
 use adjutant_types::ExecutionKind;
 use serde_json::{Value, json};
 
 use crate::app::{agent, plan, results, scripted, scripted_with, skill, user_text};
+use crate::groupware::mailbox;
 use crate::scripted::{Reply, Scripted, Who, call, calls, has_results, text};
 
 /// A dispatch with a role.
@@ -36,6 +37,22 @@ pub(crate) fn role_file(config: &mut Config, name: &str, text: &str) {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(name), text).unwrap();
     config.roles = vec![folder];
+}
+
+#[tokio::test]
+async fn an_agent_knows_the_name_that_the_persons_emails_have() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| calls(vec![of_role("all", "researcher", json!({}))])))
+        .agent(|_| text("done"));
+    let app = scripted_with(script, |config| {
+        let mail = mailbox("Ada Bell <ada@example.test>");
+        config.mail = Some(MailConfig { people: People::Everybody, ..mail });
+    })
+    .await;
+    app.says("ada", "go").await;
+    let request = app.requests(Who::Agent).remove(0);
+    assert!(user_text(&request).contains("\nFor: Ada Bell\n"), "{}", user_text(&request));
+    app.ends_well().await;
 }
 
 #[tokio::test]

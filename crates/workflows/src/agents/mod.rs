@@ -34,7 +34,9 @@ use adjutant_turn::journal::{
     Dialogue, Limit, LimitReached, Prefix, Progress, Slot, Suspend, TurnContext, fail_point, ledger,
 };
 use adjutant_turn::wording;
-use adjutant_types::{ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours};
+use adjutant_types::{
+    AccountService, ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours,
+};
 
 use crate::roles::Roles;
 
@@ -242,7 +244,8 @@ impl Agents {
         let task = &job.task;
         let roles = self.roles.current();
         let role = task.role.as_deref().filter(|_| task.assigned.is_some()).and_then(|name| roles.get(name));
-        let has_several = self.executor.services.accounts.of(ctx).await?.has_several();
+        let accounts = self.executor.services.accounts.of(ctx).await?;
+        let has_several = accounts.has_several();
         let key = prompt::key(registry, task, role, has_several);
         let prefix = async { prompt::prefix(registry, &roles, task, role, has_several) };
         let prefix = self.prefixes.get_with(key, prefix).await;
@@ -253,7 +256,10 @@ impl Agents {
             Some(role) => background::of(ctx, role, job, &row.taint).await?,
             None => PromptText::default(),
         };
-        let (now_line, name) = (ctx.now_line(), &ctx.turn.person.name);
+        // Drafts are signed as the person's own emails are.
+        let mut mailboxes = accounts.with(AccountService::Mail).filter_map(|account| account.mail.as_deref());
+        let name = mailboxes.find_map(|mail| mail.from.name.as_deref()).unwrap_or(&ctx.turn.person.name);
+        let now_line = ctx.now_line();
         let messages = prompt::first_messages(task, &now_line, name, max_calls, &job.inputs, background);
         Dialogue::begin(&ctx.store, row.id.clone(), prefix, messages).await
     }
