@@ -41,7 +41,7 @@ pub fn mission(goal: &str, roles: &str, skills: &str, max_steps: usize) -> Strin
          At most {max_steps} steps. An id has letters, digits and _. The agent of a step sees its task and the results of \
          the steps in depends_on, nothing else. Skills: only what the step calls, [] if it only thinks and writes. \
          will_ask: what the person will be asked while it runs.\n\
-         Roles: {roles}\n\nAll skills:\n{skills}"
+         Roles: {roles}\n\nSkills beside yours:\n{skills}"
     )
 }
 

@@ -179,7 +179,6 @@ impl Runner {
         };
         let name =
             wanted.rest.map_or_else(|| draft::name(wanted.goal, &existing), |rest| rest.plan.name.clone());
-        let mission = words::mission(wanted.goal, &roles.listing(), registry.catalogue(), plans::MAX_STEPS);
         let change = wanted.change.map(|(previous, wish)| {
             let shown = block::from(&previous.id, "the plan", &without_forecast(&previous.body));
             words::change(&shown, wish)
@@ -190,11 +189,14 @@ impl Runner {
         for attempt in 1..=MAX_TRIES {
             let key = keys::plan(wanted.version, u32::try_from(attempt).unwrap_or(u32::MAX));
             let context_text = (!parts.is_empty()).then(|| parts.join("\n\n"));
-            let task = AgentTask { mission: mission.clone(), context: context_text, ..AgentTask::default() };
+            let task = AgentTask { context: context_text, ..AgentTask::default() };
             let role = roles.get(PLANNER).ok_or_else(|| roles.missing(PLANNER))?;
             let assignment =
                 Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
-            let report = self.think(ctx, registry, row, &key, assignment.apply(task)?).await?;
+            let mut task = assignment.apply(task)?;
+            let others = beside(registry.catalogue(), &task.skills);
+            task.mission = words::mission(wanted.goal, &roles.listing(), &others, plans::MAX_STEPS);
+            let report = self.think(ctx, registry, row, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(l10n::plans::planner_failed(report.line()).into());
             }
@@ -262,4 +264,11 @@ fn repeated(report: &Report) -> String {
     let whole = report.whole();
     let text = &whole[..whole.floor_char_boundary(MAX_REPEATED)];
     block::from(&report.execution, "your answer", if text.trim().is_empty() { "(nothing)" } else { text })
+}
+
+/// A catalogue without these skills.
+fn beside(catalogue: &str, skills: &[String]) -> String {
+    let name = |line: &str| line.strip_prefix("- ")?.split('(').next().map(str::to_owned);
+    let is_other = |line: &&str| name(line).is_none_or(|name| !skills.contains(&name));
+    catalogue.lines().filter(is_other).collect::<Vec<_>>().join("\n")
 }
