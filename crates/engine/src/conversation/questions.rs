@@ -102,7 +102,7 @@ impl Conversations {
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
         let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
-            || outbox::asks_since(&self.store, &conversation.id, &question.outbox_id, person).await?;
+            || outbox::asks_since(&self.store, question, person).await?;
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.

@@ -8,6 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
 use super::claims::progress_became_part;
+use super::questions::QuestionRow;
 use crate::{Batch, Result, Stale, Store};
 
 pub use super::claims::{
@@ -296,14 +297,8 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn asked something here after another message, in words alone, and this person has said nothing since that
-/// was answered.
-pub async fn asks_since(
-    store: &Store,
-    conversation: &ConversationId,
-    message: &OutboxId,
-    person: &PersonId,
-) -> Result<bool> {
+/// Whether a turn asked something in words alone after this question, and the person has said nothing since.
+pub async fn asks_since(store: &Store, question: &QuestionRow, person: &PersonId) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM outbox o JOIN turns mine ON mine.id = o.turn_id \
                        WHERE o.conversation_id = $1 AND o.sent_at IS NOT NULL \
                        AND o.seq > (SELECT seq FROM outbox WHERE id = $2) AND o.choices = '[]' \
@@ -311,7 +306,8 @@ pub async fn asks_since(
                        JOIN turns t ON t.id = later.turn_id JOIN inbox i ON i.turn_id = t.id \
                        WHERE later.conversation_id = $1 AND later.seq > o.seq AND t.seq > mine.seq \
                        AND i.kind = 'said' AND i.person_id = $3 AND i.event NOT LIKE ' %')";
-    Ok(store.count(SQL, &[conversation.into(), message.into(), person.into()]).await? > 0)
+    let values = values! { &question.conversation_id, &question.outbox_id, person };
+    Ok(store.count(SQL, &values).await? > 0)
 }
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has

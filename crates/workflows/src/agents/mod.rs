@@ -34,9 +34,7 @@ use adjutant_turn::journal::{
     Dialogue, Limit, LimitReached, Prefix, Progress, Slot, Suspend, TurnContext, fail_point, ledger,
 };
 use adjutant_turn::wording;
-use adjutant_types::{
-    AccountService, ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours,
-};
+use adjutant_types::{ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours};
 
 use crate::roles::Roles;
 
@@ -257,9 +255,8 @@ impl Agents {
             None => PromptText::default(),
         };
         // Drafts are signed as the person's own emails are.
-        let mut mailboxes = accounts.with(AccountService::Mail).filter_map(|account| account.mail.as_deref());
-        let name = mailboxes.find_map(|mail| mail.from.name.as_deref()).unwrap_or(&ctx.turn.person.name);
-        let now_line = ctx.now_line();
+        let name = accounts.all.iter().find_map(|account| account.mail.as_deref()?.from.name.as_deref());
+        let (now_line, name) = (ctx.now_line(), name.unwrap_or(&ctx.turn.person.name));
         let messages = prompt::first_messages(task, &now_line, name, max_calls, &job.inputs, background);
         Dialogue::begin(&ctx.store, row.id.clone(), prefix, messages).await
     }

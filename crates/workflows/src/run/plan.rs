@@ -194,8 +194,11 @@ impl Runner {
             let assignment =
                 Assignment { role, asked: None, parent: None, success_criteria: None, offered, limits };
             let mut task = assignment.apply(task)?;
-            let others = beside(registry.catalogue(), &task.skills);
-            task.mission = words::mission(wanted.goal, &roles.listing(), &others, plans::MAX_STEPS);
+            // Its own stand in its prompt.
+            let is_own = |line: &str| task.skills.iter().any(|own| line.starts_with(&format!("- {own}(")));
+            let others: Vec<&str> = registry.catalogue().lines().filter(|line| !is_own(line)).collect();
+            task.mission =
+                words::mission(wanted.goal, &roles.listing(), &others.join("\n"), plans::MAX_STEPS);
             let report = self.think(ctx, registry, row, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(l10n::plans::planner_failed(report.line()).into());
@@ -264,11 +267,4 @@ fn repeated(report: &Report) -> String {
     let whole = report.whole();
     let text = &whole[..whole.floor_char_boundary(MAX_REPEATED)];
     block::from(&report.execution, "your answer", if text.trim().is_empty() { "(nothing)" } else { text })
-}
-
-/// A catalogue without these skills.
-fn beside(catalogue: &str, skills: &[String]) -> String {
-    let name = |line: &str| line.strip_prefix("- ")?.split('(').next().map(str::to_owned);
-    let is_other = |line: &&str| name(line).is_none_or(|name| !skills.contains(&name));
-    catalogue.lines().filter(is_other).collect::<Vec<_>>().join("\n")
 }
