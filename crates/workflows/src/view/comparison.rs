@@ -21,11 +21,14 @@ impl Report {
     ) -> Option<String> {
         let all = self.run.spent?;
         let told = |step: &StepReport| {
-            let result = deed(step, self.is_added(step));
-            if !has_usage && result == l10n::runs::as_planned() {
+            let is_added = self.is_added(step);
+            let is_as_planned = step.status == StepStatus::Completed
+                && !(step.redone || is_added || step.attempts > 1)
+                && step.review.as_ref().is_some_and(|review| review.fulfilled);
+            if is_as_planned && !has_usage {
                 return None;
             }
-            let id = one_line(&step.id);
+            let (id, result) = (one_line(&step.id), deed(step, is_added));
             let mut line = match step.agent.as_deref() {
                 Some(agent) => l10n::runs::step_result_by(id, one_line(agent), result),
                 None => l10n::runs::step_result(id, result),
