@@ -17,6 +17,8 @@ rule = repeats: { $rule }
 guests = invited: { $guests }
 # Below that, where nobody hears of it.
 nobody-told = nobody is notified: no email account is connected
+# Instead, and below a receipt: the event of somebody else.
+only-yours = { $organizer } organizes this, so only your calendar shows the change
 # $when: one of the two below, or several of them.
 reminder = reminder: { $when }, by your calendar app
 # $time: "10 minutes".

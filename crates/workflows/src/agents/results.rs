@@ -7,10 +7,11 @@ const LONG: usize = 40;
 /// The part of a note that stands beside an identifier.
 const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
-const NOTED: [&str; 13] = [
+const NOTED: [&str; 14] = [
     "instance",
     "from",
     "to",
+    "organizer",
     "attendees",
     "emails",
     "phones",

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
-use super::invitations::{Notice, Update, invites_to, is_visible, notify, own_party};
+use super::invitations::{Notice, Update, host, invites_to, is_visible, notify, own_party};
 use super::restore::comparable;
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
@@ -205,6 +205,10 @@ async fn finish_update(
 
 /// Whether an event has no texts but those that a call for this person gave it. Others may use its UID, or have changed it.
 async fn is_own(call: &CallContext<'_>, stored: &StoredEvent<'_>, event: &CalendarEvent) -> Result<bool> {
+    // Their address is a text of others, and told.
+    if host(call, stored.account, event).is_some() {
+        return Ok(false);
+    }
     let uid = stored.series.uid();
     let made = match (stored.account, uid.strip_suffix(OWN_UID)) {
         (None, _) => return Ok(true),
@@ -462,8 +466,9 @@ async fn preview(
         let at = event::spoken_at(&at, call.zone());
         text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));
     }
-    if stays {
-        text.push_str(&format!("\n- {}", l10n::calendar::nobody_told()));
+    let only_yours = host(call, account, occasion).map(l10n::calendar::only_yours);
+    if let Some(line) = only_yours.or_else(|| stays.then(l10n::calendar::nobody_told)) {
+        text.push_str(&format!("\n- {line}"));
     }
     Ok(Preview { risk, text: Some(text), stays })
 }

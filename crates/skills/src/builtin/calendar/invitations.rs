@@ -8,12 +8,16 @@ use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
 use adjutant_l10n as l10n;
 use adjutant_mail::{Address, Draft};
 use adjutant_types::AccountService;
+use adjutant_types::text::one_line;
 use chrono::{DateTime, Utc};
 
 use super::{backend, event};
 use crate::accounts::ConnectedAccount;
 use crate::builtin::{CallContext, email};
 use crate::{Approved, Failure, Result};
+
+/// The longest address of an organizer that is shown, in characters.
+const MAX_HOST: usize = 100;
 
 /// The subject of a mail to attendees.
 #[derive(Clone, Copy)]
@@ -111,6 +115,17 @@ pub(super) fn invites_to(
     is_nobody || own_party(call, account).address.eq_ignore_ascii_case(&organizer.address)
 }
 
+/// Who invites to an event, if it's somebody else. No other copy than the person's changes then.
+pub(super) fn host(
+    call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
+    occasion: &CalendarEvent,
+) -> Option<String> {
+    let organizer = occasion.organizer.as_ref().filter(|_| !invites_to(call, account, occasion))?;
+    let is_own = |own: &ConnectedAccount| own.address.eq_ignore_ascii_case(&organizer.address);
+    (!call.accounts.all().all.iter().any(is_own)).then(|| one_line(&organizer.address, MAX_HOST))
+}
+
 /// Sends these mails in order. Returns notes about that.
 pub(super) async fn notify(
     call: &CallContext<'_>,
@@ -121,7 +136,8 @@ pub(super) async fn notify(
 ) -> Result<Vec<String>> {
     let Some(first) = notices.first() else { return Ok(Vec::new()) };
     if !invites_to(call, account, &first.occasion) {
-        return Ok(Vec::new());
+        let host = host(call, account, &first.occasion);
+        return Ok(host.map(l10n::calendar::only_yours).into_iter().collect());
     }
     let names = first.names();
     if backend::sends_invitations(account, calendar).await? {

@@ -249,7 +249,7 @@ fn instances(events: &[StoredEvent<'_>], period: TimeRange, zone: Tz) -> (Vec<(u
     (all.collect(), !open.is_empty())
 }
 
-/// An event as JSON, with its account's label where the person has several.
+/// An event as JSON, with its account's label where the person has several, and whose it is if it isn't theirs.
 fn item(
     call: &CallContext<'_>,
     account: Option<&ConnectedAccount>,
@@ -259,6 +259,9 @@ fn item(
     let mut item = event::item(occasion, calendar, call.zone());
     if let Some(label) = label(call, AccountService::Calendar, account) {
         item["account"] = json!(label);
+    }
+    if let Some(host) = invitations::host(call, account, occasion) {
+        item["organizer"] = json!(host);
     }
     item
 }
