@@ -192,6 +192,35 @@ async fn what_cannot_be_undone_is_no_success_and_says_why() {
     app.ends_well().await;
 }
 
+#[tokio::test]
+async fn a_refused_undo_is_told_unless_the_thing_itself_was_changed_back() {
+    for (skill, arguments, is_told) in [
+        ("calendar.update_event", json!({"id": "Walk", "start": "2026-11-27T14:00"}), false),
+        ("tasks.create", json!({"title": "Move the walk"}), true),
+    ] {
+        let script = Scripted::new().orchestrator(move |request| {
+            let told = results(request).concat();
+            match user_text(request) {
+                _ if told.contains(r#""agent_id":"u""#) => direct("b", skill, arguments.clone()),
+                _ if !told.is_empty() => text("Done."),
+                "undo it" => direct("u", "assistant.undo", json!({})),
+                said => {
+                    let (skill, arguments) = said.split_once(' ').unwrap();
+                    direct("a", skill, serde_json::from_str(arguments).unwrap())
+                }
+            }
+        });
+        let app = scripted(script).await;
+        let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
+        app.says("ada", &format!("calendar.create_event {walk}")).await;
+        let later = json!({"id": "Walk", "start": "2026-11-27T15:00"});
+        app.says("ada", &format!("calendar.update_event {later}")).await;
+        let said = app.says("ada", "undo it").await.text;
+        assert_eq!((said.contains("✗ Undo"), said.contains('✓')), (is_told, true), "{said}");
+        app.ends_well().await;
+    }
+}
+
 /// Somebody who moved a review with a colleague from 9:00 to 15:00 and has read what others wrote since. The model moves it to
 /// this time when they say "undo that". Returns what they read then, and the event.
 async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {

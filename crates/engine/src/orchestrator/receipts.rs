@@ -143,9 +143,10 @@ impl Run<'_> {
                 _ => skill.has_effect(),
             });
             let is_made_good = row.status != ExecutionStatus::Completed
-                && calls[at + 1..]
-                    .iter()
-                    .any(|later| later.skill == row.skill && later.status == ExecutionStatus::Completed);
+                && calls[at + 1..].iter().any(|later| {
+                    let is_it = later.skill == row.skill || self.is_changed_back(row, later);
+                    is_it && later.status == ExecutionStatus::Completed
+                });
             if !is_effect || is_made_good {
                 continue;
             }
@@ -178,6 +179,15 @@ impl Run<'_> {
         let shown = self.shown().await?;
         let new = wording::receipts::unshown(lines.iter().map(|(_, line)| line.as_str()), shown.lines());
         Ok(new.into_iter().map(str::to_owned).collect())
+    }
+
+    /// Whether a call changed the one thing that undo was refused for.
+    fn is_changed_back(&self, undo: &ExecutionRow, later: &ExecutionRow) -> bool {
+        let (refused, done) = (call::report(undo), call::report(later));
+        let why = refused.error.map(|error| error.message.whole()).unwrap_or_default();
+        let is_it = done.data["title"].as_str().is_some_and(|title| why.contains(&format!("“{title}”")));
+        let is_effect = self.registry.get(&done.skill).is_some_and(|skill| skill.has_effect());
+        refused.skill == "assistant.undo" && why.lines().count() == 1 && is_it && is_effect
     }
 
     /// Names the person's rule that allowed a call.
