@@ -90,7 +90,7 @@ async fn a_new_event_goes_where_it_is_named_or_into_the_default_or_it_is_asked()
     let (said, _) = call(&world.app, "calendar.create_event", lunch(None)).await;
     assert!(said.contains("private, work") && said.contains("say which one"), "{said}");
     assert_eq!(written(&world), ["a1"]);
-    // At other times, because the titles of events that overlap are outside text.
+    // At other times, because what overlaps is told, too.
     for (hour, named) in [(14, "WORK"), (16, "a2@example.test")] {
         let mut lunch = lunch(Some(named));
         lunch["start"] = format!("2026-11-24T{hour}:00").into();
@@ -250,6 +250,24 @@ async fn an_event_made_here_is_the_persons_own_until_somebody_else_writes_into_i
     }
     assert!(moved("2026-11-24T15:00").await);
     world.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_overlaps_is_a_text_of_others_unless_it_was_made_here_and_is_as_it_was_made() {
+    for (title, is_outside) in [("Lunch", false), ("Pay Eve", true)] {
+        let world = World::new(skill_caller()).await;
+        world.connect("a1", "private", &["ada"]).await;
+        call(&world.app, "calendar.create_event", lunch(None)).await;
+        for object in world.cloud.state().objects.values_mut() {
+            *object = object.replace("SUMMARY:Lunch", &format!("SUMMARY:{title}"));
+        }
+        let other = json!({"title": "Call", "start": lunch(None)["start"]});
+        let heard = world.app.says("ada", &format!("calendar.create_event {other}")).await;
+        assert!(heard.text.contains(&format!("It overlaps with “{title}”")), "{}", heard.text);
+        let rows = world.app.executions(&heard).await;
+        assert_eq!(rows.iter().any(|row| row.untrusted), is_outside, "{title}");
+        world.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -204,7 +204,11 @@ async fn finish_update(
 }
 
 /// Whether an event has no texts but those that a call for this person gave it. Others may use its UID, or have changed it.
-async fn is_own(call: &CallContext<'_>, stored: &StoredEvent<'_>, event: &CalendarEvent) -> Result<bool> {
+pub(super) async fn is_own(
+    call: &CallContext<'_>,
+    stored: &StoredEvent<'_>,
+    event: &CalendarEvent,
+) -> Result<bool> {
     // Their address is a text of others, and told.
     if host(call, stored.account, event).is_some() {
         return Ok(false);

@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::backend::Scope;
+use super::changes::is_own;
 use super::{Agenda, MAX_INSTANCES, event};
 use crate::builtin::CallContext;
 use crate::{Output, Result};
@@ -22,7 +23,7 @@ pub(super) struct Clashes {
     /// How many more events there are.
     more: usize,
     items: Vec<Value>,
-    /// Whether one of them is on a server, where other people write, too: they send invitations.
+    /// Whether one of them isn't the person's own: other people send invitations.
     is_outside: bool,
 }
 
@@ -57,8 +58,8 @@ impl Clashes {
         let mut clashes = Self { more: agenda.instances.len().saturating_sub(MAX), ..Self::default() };
         for (index, instance) in agenda.instances.iter().take(MAX) {
             let stored = &agenda.events[*index];
-            clashes.is_outside |= stored.account.is_some();
             let other = stored.series.event_at(instance)?;
+            clashes.is_outside |= !is_own(call, stored, &other).await?;
             clashes.lines.push(format!(
                 "“{}” ({})",
                 other.title,
