@@ -96,6 +96,20 @@ async fn it_is_the_answer_after_a_yes_too() {
     app.ends_well().await;
 }
 
+#[tokio::test]
+async fn a_plain_no_needs_no_words_of_a_model() {
+    for (no, answer, requests) in
+        [("no", "OK, I won't do that.", 1), ("no, why do you ask?", "In my own words.", 2)]
+    {
+        let script = once(|| create("a", "buy milk"));
+        let app = scripted_with(script, |config| config.approval.low = Policy::Ask).await;
+        app.says("ada", "buy milk").await;
+        assert_eq!(app.says("ada", no).await.text, answer);
+        assert_eq!(app.requests(Who::Orchestrator).len(), requests);
+        app.ends_well().await;
+    }
+}
+
 /// Somebody with the task “Tax report”, made from an email if `is_marked`, who has read what others wrote and then asks
 /// for something; returns the answer, and how often the model was asked for it.
 async fn after_reading(

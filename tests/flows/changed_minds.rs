@@ -506,6 +506,33 @@ async fn after_reading_something_what_waits_is_still_wished_for_with_a_replaceme
 }
 
 #[tokio::test]
+async fn what_was_changed_in_another_message_keeps_no_result_from_being_the_answer() {
+    let asked = |id: &str, title: &str| {
+        agent(id, &["tasks.create"], json!({"arguments": {"title": title}, "as_answer": true}))
+    };
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "the deposit instead") => {
+                let arguments =
+                    json!({"question": question(request), "arguments": {"title": "pay the deposit"}});
+                agent("new", &["assistant.replace"], json!({"arguments": arguments, "as_answer": true}))
+            }
+            (false, _) => calls(vec![asked("a", "pay rent"), asked("b", "pay the water")]),
+        });
+    let app = careful(script).await;
+    for said in ["pay rent and water", "the deposit instead", "yes to all"] {
+        app.says("ada", said).await;
+    }
+    app.rests().await;
+    let mut paid = titles(&app).await;
+    paid.sort();
+    assert_eq!(paid, ["pay the deposit", "pay the water"]);
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2, "{:#?}", app.texts());
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_plan_is_shown_with_its_steps_and_changes_as_the_person_says() {
     let planner = |request: &Request| {
         let figures = step("figures", "researcher", &["tasks.search"], &[]);

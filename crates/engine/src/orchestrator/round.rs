@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_models::Message;
-use adjutant_skills::{Handler, Skill};
+use adjutant_skills::{ErrorKind, Handler, Skill};
 use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, Result, files, turns};
@@ -189,7 +189,18 @@ impl Run<'_> {
         for id in awaited.iter().flat_map(|call| &call.agents) {
             let agent = self.task_graph.get(id)?;
             let report = self.task_graph.report(agent);
+            let why = report.error.as_ref().filter(|error| error.kind == ErrorKind::Rejected);
+            let why = why.map(|error| error.message.whole()).unwrap_or_default();
+            // What a later message has changed is told there.
+            if agent.task.is_direct() && why == l10n::skills::withdrawn() {
+                continue;
+            }
             let is_asked = agent.task.as_answer && agent.task.is_direct();
+            // Of several, the model says what wasn't done.
+            if is_asked && awaited.len() == 1 && why == l10n::skills::rejected() {
+                texts.push(l10n::orchestrator::not_done());
+                continue;
+            }
             if !is_asked || report.status != ExecutionStatus::Completed {
                 return None;
             }
