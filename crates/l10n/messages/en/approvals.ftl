@@ -76,4 +76,4 @@ several-fit = I'm not sure which one you mean: more than one fits what you said.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }
 three-sources = { $first }, { $second } and { $third }
-many-sources = one of { $count } texts that I've read
+many-sources = something that I've read
