@@ -248,6 +248,8 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
         ("swap", "yes please", &["pay half", "pay rent"]),
         ("change", "no to both", &[]),
         ("swap", "no", &[]),
+        ("swap", "Approve all", &["pay half", "pay rent"]),
+        ("change", "Reject all", &[]),
     ] {
         let app = careful(script()).await;
         app.says("ada", "pay both").await;
@@ -258,11 +260,15 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
         // Which of two that are asked together is the first one isn't certain.
         assert!(open[2..].starts_with("** Add a task: “pay rent”\n\nYou asked"), "{}", changed.text);
         assert_eq!(titles(&app).await, [""; 0]);
-        app.says("ada", answer).await;
+        match changed.buttons().contains(&answer) {
+            true => app.presses("ada", &changed, answer).await,
+            false => app.says("ada", answer).await,
+        };
         app.rests().await;
         let mut made = titles(&app).await;
         made.sort();
         assert_eq!(made, done, "{how}: {answer}");
+        assert!(changed.buttons().ends_with(&["Approve all", "Reject all"]), "{:?}", changed.buttons());
         app.ends_well().await;
     }
 }
@@ -286,6 +292,7 @@ async fn a_yes_to_a_change_is_for_no_other_question_that_may_come_from_outside()
     let id = question_about(&app, "deposit").await;
     let changed = app.says("ada", &format!("all except 2, change {id}")).await;
     assert!(changed.text.contains("\n\nNot answered yet:\n**"), "{}", changed.text);
+    assert!(!changed.buttons().contains(&"Approve all"), "{}", changed.text);
     let which = app.says("ada", "yes").await.text;
     assert!(which.starts_with("Which one do you mean?") && which.contains("“pay Eve”"), "{which}");
     assert_eq!(titles(&app).await, [""; 0]);

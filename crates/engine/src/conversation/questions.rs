@@ -185,16 +185,20 @@ impl Conversations {
         {
             return self.reply(row, None, text, Batch::new()).await;
         }
-        if row.kind != InboxKind::Press {
+        let given = match pressed {
+            // Where the message says that a yes is for others, too, the button is.
+            Some("approve-all") => Some("yes"),
+            Some("reject-all") => Some("no"),
+            _ => (row.kind != InboxKind::Press).then_some(row.text.as_str()),
+        };
+        if let Some(given) = given {
             let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask.
             let is_for_others = |no: &String| verdicts::rejects_all(no) && !open.iter().all(is_of_message);
-            let no = verdicts::declined(&row.text).filter(is_for_others);
-            if open.last().is_some_and(is_of_message)
-                && (no.is_some() || answers_all_listed(&row.text, &open))
-            {
-                return self.answer_across(row, no.as_deref().unwrap_or(&row.text)).await;
+            let no = verdicts::declined(given).filter(is_for_others);
+            if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
+                return self.answer_across(row, no.as_deref().unwrap_or(given)).await;
             }
         }
         let chosen = match row.kind {

@@ -72,6 +72,10 @@ fn split(text: &str, mark: char) -> (&str, Option<&str>) {
 /// of them can be approved.
 pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed: bool) -> Vec<Choice> {
     let [first, rest @ ..] = questions else { return Vec::new() };
+    let all = || {
+        let (yes, no) = (approvals::approve_all_button(), approvals::reject_all_button());
+        choices(&first.id, [("approve-all", yes), ("reject-all", no)])
+    };
     let mut buttons = Vec::new();
     if rest.is_empty() {
         // An email that is sent unless somebody stops it says so.
@@ -84,11 +88,10 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed
             let label = super::rules::always(rule);
             buttons.push(Choice { id: format!("{}:always", first.id), label });
         }
+        if is_for_listed(first) {
+            buttons.extend(all());
+        }
     } else {
-        let all = [
-            ("approve-all", approvals::approve_all_button()),
-            ("reject-all", approvals::reject_all_button()),
-        ];
         let numbered = questions.iter().filter(|_| questions.len() <= BUTTONS);
         for (number, question) in (1..).zip(numbered) {
             let labels = [
@@ -98,7 +101,7 @@ pub fn approve_choices(questions: &[&QuestionRow], is_delicate: bool, is_delayed
             buttons.extend(choices(&question.id, labels));
         }
         let at = if is_delicate { buttons.len() } else { 0 };
-        buttons.splice(at..at, choices(&first.id, all));
+        buttons.splice(at..at, all());
     }
     if questions.iter().any(|question| is_cut(question)) {
         buttons.extend(choices(&first.id, [("show", approvals::show_all_button())]));
@@ -408,10 +411,20 @@ fn are_plain(questions: &[QuestionRow]) -> bool {
     !questions.iter().any(|question| question.body.contains(ORIGIN))
 }
 
+/// The other questions that a question's message lists.
+fn listed(question: &QuestionRow) -> Option<&str> {
+    split(split(&question.body, ORIGIN).0, OTHERS).1
+}
+
+/// Whether the message says that a yes is for those, too.
+fn is_for_listed(question: &QuestionRow) -> bool {
+    listed(question).is_some_and(|listed| listed.starts_with(approvals::still_open("").trim_end()))
+}
+
 /// Whether the message of the newest of several open questions, the last one, names those of all others.
 pub fn lists_all(open: &[QuestionRow]) -> bool {
     let others = beside_newest(open);
-    let listed = open.last().and_then(|newest| split(split(&newest.body, ORIGIN).0, OTHERS).1);
+    let listed = open.last().and_then(listed);
     !others.is_empty() && listed == Some(still_open(&others).as_str())
 }
 
@@ -526,8 +539,11 @@ mod tests {
         let about = Circumstances { still_open: &open, ..Circumstances::default() };
         asked[1].body = body("Add 2", &about);
         assert!(lists_all(&asked) && asks_for_all(&asked));
+        let buttons = |asked: &[QuestionRow]| approve_choices(&[&asked[1]], true, false).len();
+        assert_eq!(buttons(&asked), 4);
         asked[1].body = body(&format!("Add 2\n{}", still_open(&asked[..1])), &Circumstances::default());
         assert!(!lists_all(&asked) && !asks_for_all(&asked));
+        assert_eq!(buttons(&asked), 2);
     }
 
     #[test]
