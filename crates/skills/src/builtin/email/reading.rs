@@ -64,7 +64,10 @@ impl<'a> Mails<'a> {
     }
 
     fn heading(&self, with_text: bool) -> String {
+        let is_sent = |mail: Option<&Mail<'_>>| mail.is_some_and(|(_, mail)| mail.is_sent);
+        let has_both = is_sent(self.mails.last()) && !is_sent(self.mails.first());
         match self.mails.len() {
+            shown if self.is_exact && self.total <= shown && has_both => email::found_both(shown),
             shown if self.is_exact && self.total <= shown => email::found(shown),
             shown if with_text => email::found_part_with_texts(shown, self.total()),
             shown => email::found_part(shown, self.total()),
