@@ -253,6 +253,45 @@ async fn an_event_made_here_is_the_persons_own_until_somebody_else_writes_into_i
 }
 
 #[tokio::test]
+async fn of_somebody_elses_meeting_the_own_copy_alone_changes_and_that_is_said() {
+    let world = World::with(skill_caller(), |config| {
+        for skill in ["calendar.update_event", "calendar.delete_event"] {
+            config.approval.skills.insert(skill.into(), Policy::Ask);
+        }
+    })
+    .await;
+    world.connect("a1", "private", &["ada"]).await;
+    for (id, organizer) in [("theirs", "Dana@corp.test"), ("own", "A1@example.test")] {
+        let event = format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:{id}\r\nDTSTAMP:20261101T000000Z\r\n\
+             DTSTART:20261122T120000Z\r\nDTEND:20261122T130000Z\r\nSUMMARY:Offsite\r\n\
+             ORGANIZER;CN=You:mailto:{organizer}\r\nATTENDEE:mailto:a1@example.test\r\n\
+             ATTENDEE:mailto:priya@corp.test\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        );
+        let path = format!("/caldav/a1@example.test/events/{id}.ics");
+        world.cloud.state().objects.insert(path, event);
+    }
+    let (_, listed) = call(&world.app, "calendar.list_events", day()).await;
+    let items = listed["items"].as_array().unwrap();
+    let organizers: Vec<_> = items.iter().map(|item| item["organizer"].as_str()).collect();
+    assert_eq!(organizers, [None, None, Some("Dana@corp.test")], "{listed:#}");
+    let told = "Dana@corp.test organizes this, so only your calendar shows the change";
+    for (skill, arguments) in [
+        ("calendar.update_event", json!({"id": "theirs", "start": "2026-11-23T11:00"})),
+        ("calendar.delete_event", json!({"id": "theirs"})),
+    ] {
+        let asked = world.app.says("ada", &format!("{skill} {arguments}")).await;
+        assert!(asked.text.contains(&format!("\n- {told}")), "{}", asked.text);
+        let done = world.app.presses("ada", &asked, "Approve").await.text;
+        assert!(done.contains(told), "{done}");
+    }
+    let asked = world.app.says("ada", r#"calendar.delete_event {"id": "own"}"#).await;
+    assert!(!asked.text.contains("organizes"), "{}", asked.text);
+    world.app.presses("ada", &asked, "Reject").await;
+    world.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_overlaps_is_a_text_of_others_unless_it_was_made_here_and_is_as_it_was_made() {
     for (title, is_outside) in [("Lunch", false), ("Pay Eve", true)] {
         let world = World::new(skill_caller()).await;

@@ -121,7 +121,8 @@ pub(super) fn host(
     account: Option<&ConnectedAccount>,
     occasion: &CalendarEvent,
 ) -> Option<String> {
-    let organizer = occasion.organizer.as_ref().filter(|_| !invites_to(call, account, occasion))?;
+    let is_theirs = account.is_some() && !invites_to(call, account, occasion);
+    let organizer = occasion.organizer.as_ref().filter(|_| is_theirs)?;
     let is_own = |own: &ConnectedAccount| own.address.eq_ignore_ascii_case(&organizer.address);
     (!call.accounts.all().all.iter().any(is_own)).then(|| one_line(&organizer.address, MAX_HOST))
 }
