@@ -186,8 +186,8 @@ impl Run<'_> {
         let (refused, done) = (call::report(undo), call::report(later));
         let why = refused.error.map(|error| error.message.whole()).unwrap_or_default();
         let is_it = done.data["title"].as_str().is_some_and(|title| why.contains(&format!("“{title}”")));
-        let is_effect = self.registry.get(&done.skill).is_some_and(|skill| skill.has_effect());
-        refused.skill == "assistant.undo" && why.lines().count() == 1 && is_it && is_effect
+        let is_one = refused.skill == "assistant.undo" && why.lines().count() == 1;
+        is_one && is_it && self.registry.get(&done.skill).is_some_and(|skill| skill.has_effect())
     }
 
     /// Names the person's rule that allowed a call.

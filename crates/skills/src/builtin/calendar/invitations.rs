@@ -16,9 +16,6 @@ use crate::accounts::ConnectedAccount;
 use crate::builtin::{CallContext, email};
 use crate::{Approved, Failure, Result};
 
-/// The longest address of an organizer that is shown, in characters.
-const MAX_HOST: usize = 100;
-
 /// The subject of a mail to attendees.
 #[derive(Clone, Copy)]
 enum NoticeKind {
@@ -124,7 +121,7 @@ pub(super) fn host(
     let is_theirs = account.is_some() && !invites_to(call, account, occasion);
     let organizer = occasion.organizer.as_ref().filter(|_| is_theirs)?;
     let is_own = |own: &ConnectedAccount| own.address.eq_ignore_ascii_case(&organizer.address);
-    (!call.accounts.all().all.iter().any(is_own)).then(|| one_line(&organizer.address, MAX_HOST))
+    (!call.accounts.all().all.iter().any(is_own)).then(|| one_line(&organizer.address, 100))
 }
 
 /// Sends these mails in order. Returns notes about that.
