@@ -25,8 +25,8 @@ use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{
-    Answer, ConversationId, InboxKind, MEANT_OTHER, PersonId, QuestionId, QuestionKind, QuestionState,
-    TurnId, TurnStatus,
+    Answer, ConversationId, InboxKind, InstanceId, MEANT_OTHER, PersonId, QuestionId, QuestionKind,
+    QuestionState, TurnId, TurnStatus,
 };
 
 use super::Conversations;
@@ -192,13 +192,14 @@ impl Conversations {
             _ => (row.kind != InboxKind::Press).then_some(row.text.as_str()),
         };
         if let Some(given) = given {
-            let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+            let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask.
             let is_for_others = |no: &String| verdicts::rejects_all(no) && !open.iter().all(is_of_message);
             let no = verdicts::declined(given).filter(is_for_others);
             if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
-                return self.answer_across(row, no.as_deref().unwrap_or(given)).await;
+                let given = no.as_deref().unwrap_or(given);
+                return self.answer_across(row, &question.conversation_id, given).await;
             }
         }
         let chosen = match row.kind {
@@ -258,9 +259,15 @@ impl Conversations {
 
     /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
     /// names by their numbers in the list, or all. Lists them if the text doesn't fit.
-    pub(super) async fn answer_across(&self, row: &InboxRow, given: &str) -> Result<()> {
+    pub(super) async fn answer_across(
+        &self,
+        row: &InboxRow,
+        conversation: &ConversationId,
+        given: &str,
+    ) -> Result<()> {
+        let instance = self.instance_for(row, conversation);
         loop {
-            let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+            let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
             for question in &open {
                 let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
@@ -291,7 +298,7 @@ impl Conversations {
             let now = self.store.now();
             for (question, answer) in &closed {
                 questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
-                control::go_on(&mut batch, question, Some(answer), self.instance.owner(), now);
+                control::go_on(&mut batch, question, Some(answer), &instance, now);
             }
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
@@ -354,6 +361,12 @@ impl Conversations {
         }
     }
 
+    /// Who goes on after an answer to a conversation's question. A press on the web page is journalled in another one:
+    /// whichever instance serves the question's.
+    fn instance_for(&self, row: &InboxRow, conversation: &ConversationId) -> InstanceId {
+        if row.conversation_id == *conversation { self.instance.owner().clone() } else { outbox::anybody() }
+    }
+
     /// Stores the answers to questions of one turn, in one commit.
     async fn store_answers(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Result<()> {
         let (now, question) = (self.store.now(), &chosen[0].0);
@@ -365,10 +378,8 @@ impl Conversations {
         let mut remaining = all.iter().filter(|other| other.is_open() && !is_chosen(other));
         let is_last_of_message = remaining.clone().all(|other| other.outbox_id != question.outbox_id);
         let is_suspended = turn.status == TurnStatus::Waiting;
-        // A press on the web page is journalled in another conversation than the question's; whichever instance serves
-        // that one goes on.
         let is_asked_here = row.conversation_id == question.conversation_id;
-        let instance = if is_asked_here { self.instance.owner().clone() } else { outbox::anybody() };
+        let instance = self.instance_for(row, &question.conversation_id);
         let mut batch = Batch::new();
         turns::expect_status(&mut batch, &turn);
         for (question, answer) in chosen {
