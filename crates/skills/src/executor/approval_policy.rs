@@ -197,9 +197,11 @@ impl ActiveCall<'_> {
     /// their own, `/undo` take it back, and it isn't done yet.
     async fn is_read(&self, action: &Action) -> Result<bool> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
+        let is_draft = action.kind == ActionKind::MailDraft;
         let is_done = |row: &ExecutionRow| {
             let is_other = row.kind == ExecutionKind::Skill && row.id != self.row.id;
-            is_other && (&row.skill, &row.parameters) == (&self.row.skill, &self.row.parameters)
+            // A draft's text isn't read, so there is one.
+            is_other && row.skill == self.row.skill && (is_draft || row.parameters == self.row.parameters)
         };
         if action.reach() != Reach::Own || rows.iter().any(is_done) {
             return Ok(false);
@@ -209,12 +211,17 @@ impl ActiveCall<'_> {
         let read = all.into_iter().flatten().find(|read| read.allows(action, completes));
         let Some(read) = read else { return Ok(false) };
         let (shown, mut texts) = (wishes::shown(self.ctx, self.registry).await?, Vec::new());
+        let is_new = matches!(action.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
         for (name, value) in self.call.arguments.as_object().into_iter().flatten() {
             match (name.as_str(), value.as_str()) {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
                 ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
+                ("title", Some(title)) if is_new && read.calls(title) => {}
+                // It stays in their mailbox, whole in the receipt.
+                ("body", _) if is_draft => {}
                 // Nobody has read which ones, or where to.
                 ("id" | "message_id" | "folder" | "all", _) => return Ok(false),
+                _ if is_draft => return Ok(false),
                 _ => super::provenance::collect(value, &mut texts),
             }
         }

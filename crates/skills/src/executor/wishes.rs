@@ -52,11 +52,16 @@ const MADE: [(ActionKind, &str); 3] = [
     (ActionKind::EventCreate, "calendar event kalender termin"),
     (ActionKind::NoteWrite, "note notes notiz notizen"),
 ];
+const DRAFTING: &str = "draft write prepare make schreiben entwerfen vorbereiten anlegen";
+const DRAFTED: &str = "draft answer reply entwurf antwort";
 const COMPLETING: &str = "mark complete abhaken erledigen markieren";
 const CHANGING: &str = "move reschedule postpone change rename archive restore verschieben verlegen ändern \
     umbenennen archivieren zurücklegen zurückverschieben";
 const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
 const SEVERAL: &str = "them these those both all sie beide alle";
+/// What ends a sentence, and the words that a dot only shortens.
+const ENDS: [char; 4] = ['.', '!', ':', '\n'];
+const SHORT: &str = "dr mr mrs ms st nr ca bzw prof";
 /// What denies something; "t" is that of "don't".
 const NOT: &str = "not t dont cannot never no none nothing nobody neither nor without except stop avoid skip nicht \
     nichts kein keine keinen keinem keiner nie niemals niemand ohne außer";
@@ -236,10 +241,15 @@ pub(super) struct Offer {
 impl Offer {
     fn read(text: &str) -> Option<Self> {
         let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
-        let asked = before.rsplit(['.', '!', ':', '\n']).next()?.to_lowercase();
-        let (_, said) = OFFERS.iter().find_map(|offer| asked.split_once(*offer))?;
+        let before = before.to_lowercase();
+        let mut offers = OFFERS.iter().flat_map(|offer| before.match_indices(*offer));
+        // One of two may be somebody else's.
+        let (Some((at, offer)), None) = (offers.next(), offers.next()) else { return None };
+        let begin = before[..at].rfind(ENDS).map_or(0, |end| end + 1);
+        let (asked, said) = (&before[begin..], &before[at + offer.len()..]);
         // A link can hold words that nobody sees.
-        (!has(&asked, "or oder") && !text.contains(['[', '<'])).then(|| Self::of(text, &asked, said))
+        let is_clear = !has(asked, "or oder") && !text.contains(['[', '<']) && !has_end(said);
+        is_clear.then(|| Self::of(text, asked, said))
     }
 
     /// `said` begins with what is done, or in German ends with it: "Shall I ask Bob to move it?" moves nothing. The words
@@ -252,7 +262,11 @@ impl Offer {
         let (makes, completes) = (does(MAKING) || has(&said, "erinnern"), does(COMPLETING));
         let changes = completes || does(CHANGING) || (does("put take") && has(&said, "back"));
         let mut made = MADE.iter().filter(|(_, nouns)| makes && has(&said, nouns));
-        let one = made.next().filter(|_| made.next().is_none()).map(|(kind, _)| *kind);
+        let one = match (made.next(), made.next()) {
+            (Some((kind, _)), None) => Some(*kind),
+            (None, _) if does(DRAFTING) && has(&said, DRAFTED) => Some(ActionKind::MailDraft),
+            _ => None,
+        };
         Self {
             kinds: one.into_iter().chain(CHANGED.into_iter().filter(|_| changes)).collect(),
             completes,
@@ -271,6 +285,11 @@ impl Offer {
     /// Whether it says a text, with every "not"; the question also in another order.
     pub(super) fn says(&self, text: &str) -> bool {
         (self.whole.hold_content(text) && denies_as(text, &self.whole)) || self.asks(text)
+    }
+
+    /// The same of a title, whose words may be from several sentences.
+    pub(super) fn calls(&self, title: &str) -> bool {
+        self.whole.hold_words(title) && denies_as(title, &self.whole)
     }
 
     pub(super) fn asks(&self, text: &str) -> bool {
@@ -295,6 +314,17 @@ impl Offer {
         let is_for_all = self.is_for_several && denies_as("", &self.whole);
         all.iter().any(is_it) && (is_for_all || all.iter().all(is_it))
     }
+}
+
+/// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or the day of "27. November".
+fn has_end(text: &str) -> bool {
+    text.match_indices(ENDS).any(|(at, end)| {
+        let word = text[..at].rsplit(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
+        let is_day = word.len() < 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_short = end == "." && (word.chars().count() == 1 || is_day || has(word, SHORT));
+        let is_last = text[at + 1..].chars().next().is_none_or(char::is_whitespace);
+        end == "\n" || (is_last && !is_short)
+    })
 }
 
 /// Whether a text leaves out no "not" of these words.
