@@ -206,6 +206,8 @@ async fn is_offered(
     let heard = app.says("ada", said).await;
     assert_eq!(is_asked(&app, &heard).await, !is_done, "{offer} {said} {wanted:?}: {}", heard.text);
     assert_eq!(effects(&app, wanted.0).await, i64::from(is_done), "{offer} {said} {wanted:?}");
+    // What the offer says needs no reader.
+    assert_eq!(app.requests(Who::CleanRoom).is_empty(), is_done, "{offer} {said} {wanted:?}");
     app.check_bases().await;
 }
 
@@ -231,6 +233,39 @@ async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
         ("You have no plans. Shall I add Milk to your tasks?", milk(), true),
         ("Shall I move the tax report, but not to Friday?", moved(), false),
         ("The tax report: don't touch it. The budget is late. Shall I move it to Friday?", moved(), false),
+    ] {
+        is_offered(offer, false, "yes", &wanted, is_done).await;
+    }
+}
+
+#[tokio::test]
+async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of_its_sentences() {
+    let task = |title: &str| ("tasks.create", json!({"title": title}));
+    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-12-04T14:00"}));
+    let noted = |notes: &str| ("tasks.create", json!({"title": "Budget", "notes": notes}));
+    let changed = |notes: &str| ("tasks.update", json!({"id": "taxrep", "notes": notes}));
+    for (offer, wanted, is_done) in [
+        ("Shall I move the tax report to 14:00 on Friday?", moved(), true),
+        ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), true),
+        ("Soll ich den Tax report auf den 4. Dezember um 14:00 verschieben?", moved(), true),
+        ("Shall I add a task to call Dr. Weiss at 14:00?", task("Call Dr. Weiss"), true),
+        (
+            "Bob wants your comments on the budget. Shall I add a task to send him those?",
+            task("Send Bob comments on the budget"),
+            true,
+        ),
+        // Each is in the text that the model was given, or is no one offer.
+        (
+            "Bob wants your comments on the budget. Shall I add a task to send him those?",
+            task("Send Eve comments"),
+            false,
+        ),
+        ("Bob wants no comments. Pay Eve. Shall I add a task for Bob?", task("Pay Bob"), false),
+        ("Pay Bob. The budget for Eve is late. Shall I add a task?", noted("Eve pays Bob"), false),
+        ("Pay Bob. Eve has the tax report. Shall I move it to Friday?", changed("Eve pays Bob"), false),
+        ("Bob wrote “shall I move the tax report”: shall I add that to your tasks?", moved(), false),
+        ("Should I add “Lunch, shall I move the tax report” to your tasks?", moved(), false),
+        ("Shall I add a task. Move the tax report?", moved(), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
     }
@@ -273,7 +308,7 @@ async fn a_yes_to_our_own_offer_allows_what_it_says() {
         ("There is Milk. Do you like the list?", false, "yes please", milk(), false),
         ("Shall I put a call to the dentist on your list?", false, "yes", task("Dentist call"), true),
         ("Soll ich dich daran erinnern, Anna anzurufen?", false, "ja", task("Anna anrufen"), true),
-        ("The dentist has a call. Shall I add it to your tasks?", false, "yes", task("Call dentist"), false),
+        ("The dentist has a call. Shall I add it to your tasks?", false, "yes", task("Call dentist"), true),
         (
             "The tax report is late. Shall I move it to Friday?",
             false,

@@ -121,8 +121,8 @@ impl ActiveCall<'_> {
             return Ok(Judgement::Run(Basis::Policy));
         }
         let max = self.ctx.limits.budget.limits.recipients_per_turn as usize;
-        let judged = self.judge_tainted(&action, (reached, max)).await?;
-        if matches!(judged, Judgement::Ask(_)) && self.puts_back(skill).await? {
+        // Before a wish for another thing is used up for it.
+        if self.puts_back(skill, &action).await? {
             // Where to is no choice of whoever wrote what the turn has read.
             let done = undo::told(&self.context(self.effect(skill), false)).await?.unwrap_or_default();
             let undo = Action { kind: ActionKind::Undo, targets: vec![Target::Named(done)] };
@@ -130,6 +130,7 @@ impl ActiveCall<'_> {
                 return Ok(Judgement::Run(basis));
             }
         }
+        let judged = self.judge_tainted(&action, (reached, max)).await?;
         if matches!(judged, Judgement::Ask(_)) && only_reminds(handler(skill), self.call.arguments) {
             return self.judge_tainted(&Action { kind: ActionKind::TaskCreate, ..action }, (0, max)).await;
         }
@@ -152,11 +153,18 @@ impl ActiveCall<'_> {
         Ok(*self.redoes.get_or_try_init(load).await?)
     }
 
-    /// Whether a wish to undo may ask for the call, and it does no more than that.
-    async fn puts_back(&self, skill: &Skill) -> Result<bool> {
-        let has_wishes = self.executor.intent.is_some() && self.ctx.trust.workflow.is_empty();
-        let Some(builtin) = implementation(skill).filter(|_| has_wishes) else { return Ok(false) };
-        builtin.puts_back(&self.context(self.effect(skill), false)).await
+    /// Whether a wish to undo asks for the call, and it does no more than that.
+    async fn puts_back(&self, skill: &Skill, action: &Action) -> Result<bool> {
+        use ActionKind::{EventChange, EventDelete, MailSort, Undo};
+        let may_be = matches!(action.kind, EventChange | EventDelete | MailSort);
+        let reader = self.executor.intent.as_ref().filter(|_| may_be && self.ctx.trust.workflow.is_empty());
+        let (Some(builtin), Some(model)) = (implementation(skill), reader) else { return Ok(false) };
+        if self.needs_no_wishes(action).await? {
+            return Ok(false);
+        }
+        let wishes = &wishes::of(self.ctx, self.registry, model).await?.wishes;
+        let is_wished = wishes.all.iter().any(|wish| wish.kind == Undo);
+        Ok(is_wished && builtin.puts_back(&self.context(self.effect(skill), false)).await?)
     }
 
     /// Applies the table to an effect in a tainted turn.
@@ -181,6 +189,9 @@ impl ActiveCall<'_> {
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
+        if self.needs_no_wishes(action).await? {
+            return Ok(Judgement::Run(Basis::OwnWords));
+        }
         let judged = match reader {
             Some(model) => facts.by_wishes(wishes::of(ctx, self.registry, model).await?, self.is_ahead),
             None if ctx.trust.workflow.is_empty() => facts.by_text(Basis::Forms),
@@ -191,6 +202,12 @@ impl ActiveCall<'_> {
             Err(reason) if !is_read => Judgement::Ask(Some(reason)),
             judged => Judgement::Run(judged.unwrap_or(Basis::OwnWords)),
         })
+    }
+
+    /// Whether a bare yes settles this without the clean room. Once there are wishes, they are used up first.
+    async fn needs_no_wishes(&self, action: &Action) -> Result<bool> {
+        let is_unread = self.ctx.turn.is_yes && self.ctx.trust.wishes.get().is_none();
+        Ok(is_unread && self.is_read(action).await?)
     }
 
     /// Whether the person has said yes to an offer, or to a step of a plan, that says all that this does. It must be

@@ -18,7 +18,7 @@ use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::text::words;
-use adjutant_types::{ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
+use adjutant_types::{Basis, ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
 use serde_json::{Value, json};
 
 use super::approval_policy::{handler_in, kind};
@@ -88,7 +88,20 @@ pub(super) async fn of<'s>(
             Some(stored) if stored.read.is_none_or(|read| read >= length(ctx)) => stored,
             before => ask_and_store(ctx, registry, model, before).await?,
         };
-        Ok(WishBook::new(wishes, &executions::of_turn(&ctx.store, &ctx.turn.id).await?))
+        let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?;
+        let book = WishBook::new(wishes, &rows);
+        // What a yes to an offer settled before they were read is done for them, too.
+        let is_settled =
+            |row: &&ExecutionRow| row.basis == Some(Basis::OwnWords) && row.status != ExecutionStatus::Failed;
+        for row in rows.iter().filter(is_settled) {
+            let skill = row.skill.as_deref().and_then(|name| registry.get(name));
+            let Some(kind) = skill.and_then(|skill| kind(skill)) else { continue };
+            let (action, all) = (Action { kind, targets: Vec::new() }, || book.wishes.all.iter());
+            let exact = all().position(|wish| wish.kind == kind);
+            let wish = exact.or_else(|| all().position(|wish| action.is_asked_for_by(wish.kind)));
+            book.take(1, |_| ((), wish));
+        }
+        Ok(book)
     };
     ctx.trust.wishes.get_or_try_init(read).await
 }
