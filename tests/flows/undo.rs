@@ -12,7 +12,7 @@ use crate::groupware::{call, skill_caller};
 use crate::mail::with;
 use crate::prompts::deliver;
 use crate::scripted::{Scripted, calls, has_results, text};
-use crate::trust::{furnish, world};
+use crate::trust::{effects, furnish, world};
 
 async fn tasks(app: &TestApp) -> Vec<String> {
     let rows: Vec<(String, String)> =
@@ -270,6 +270,49 @@ async fn after_reading_something_undo_asks_for_the_time_before_and_for_no_other(
         assert!(event.contains("T150000"), "{to}: {event}");
         app.says("ada", "/stop").await;
         app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_put_back_uses_up_no_wish_for_another_thing() {
+    const CHANGE: &str = "calendar.update_event";
+    let to = |title: &str, hour: u8| json!({"id": title, "start": format!("2026-12-04T{hour:02}:00")});
+    // One more change is a letter's.
+    for is_more in [false, true] {
+        let wishes =
+            json!([{"kind": "undo", "count": 1}, {"kind": "event.change", "count": 1, "targets": ["Demo"]}]);
+        let event = |id: &str, title: &str| {
+            direct(id, "calendar.create_event", json!({"title": title, "start": "2026-12-04T09:00"}))
+        };
+        let script =
+            Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
+                match (has_results(request), user_text(request)) {
+                    (true, _) => text("Done."),
+                    (_, "plan it") => {
+                        calls(vec![event("a", "Review"), event("b", "Demo"), event("c", "Lunch")])
+                    }
+                    (_, "move it") => direct("a", CHANGE, to("Review", 15)),
+                    (_, "read it") => direct("r", "outside.read", json!({})),
+                    _ => {
+                        let mut all =
+                            vec![direct("b", CHANGE, to("Review", 9)), direct("d", CHANGE, to("Demo", 12))];
+                        all.extend(is_more.then(|| direct("l", CHANGE, to("Lunch", 20))));
+                        calls(all)
+                    }
+                }
+            });
+        let app = scripted_with(script, |config| {
+            world(config, "Move everything.");
+            config.mail.as_mut().unwrap().imap = None;
+        })
+        .await;
+        for said in ["plan it", "move it", "read it"] {
+            app.says("ada", said).await;
+        }
+        let heard = app.says("ada", "undo that, and demo at noon").await;
+        assert_eq!(heard.buttons().is_empty(), !is_more, "{}", heard.text);
+        assert_eq!(effects(&app, CHANGE).await, 3, "{}", heard.text);
+        app.check_bases().await;
     }
 }
 
