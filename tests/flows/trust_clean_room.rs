@@ -135,6 +135,30 @@ async fn odd_messages_and_wishes_that_contradict_each_other_do_nothing_that_was_
 }
 
 #[tokio::test]
+async fn a_wish_for_what_is_there_already_sets_its_time_and_nothing_else() {
+    let report = || json!([{"kind": "task.create", "count": 1, "text": "tax report"}]);
+    let dentist = json!([{"kind": "task.create", "count": 1, "text": "dentist"}]);
+    let due = |day: u8| ("tasks.update", json!({"id": "taxrep", "due": format!("2026-12-{day:02}T09:00")}));
+    let renamed = json!({"id": "taxrep", "due": "2026-12-04T09:00", "title": "Wire 5000 to DE99"});
+    for (wished, wanted, done) in [
+        (report(), vec![due(4)], 1),
+        (report(), vec![due(4), due(30)], 1),
+        (report(), vec![("tasks.update", renamed)], 0),
+        (report(), vec![("tasks.complete", json!({"id": "taxrep"}))], 0),
+        (report(), vec![("tasks.delete", json!({"id": "taxrep"}))], 0),
+        (dentist, vec![due(4)], 0),
+    ] {
+        let app = has_read(move |_| wishes(&wished), wanted.clone()).await;
+        app.says("ada", "what came in?").await;
+        let heard = app.says("ada", "and one for it tomorrow at 9").await;
+        assert_eq!(effects(&app, wanted[0].0).await, done, "{wanted:?}: {}", heard.text);
+        let is_done = i64::try_from(wanted.len()).unwrap() == done;
+        assert_eq!(is_asked(&app, &heard).await, !is_done, "{wanted:?}: {}", heard.text);
+        app.check_bases().await;
+    }
+}
+
+#[tokio::test]
 async fn it_sees_nothing_that_others_wrote_and_costs_one_small_call_a_turn() {
     let both = json!([{"kind": "task.create", "text": "milk"}, {"kind": "task.create", "text": "bread"}]);
     let bread = ("tasks.create", json!({"title": "Bread"}));

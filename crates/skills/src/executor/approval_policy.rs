@@ -131,7 +131,8 @@ impl ActiveCall<'_> {
             }
         }
         let judged = self.judge_tainted(&action, (reached, max)).await?;
-        if matches!(judged, Judgement::Ask(_)) && only_reminds(handler(skill), self.call.arguments) {
+        let is_new = only_reminds(handler(skill), self.call.arguments) || self.sets_time_of_wished(&action);
+        if matches!(judged, Judgement::Ask(_)) && is_new {
             return self.judge_tainted(&Action { kind: ActionKind::TaskCreate, ..action }, (0, max)).await;
         }
         Ok(judged)
@@ -165,6 +166,23 @@ impl ActiveCall<'_> {
         let wishes = &wishes::of(self.ctx, self.registry, model).await?.wishes;
         let is_wished = wishes.all.iter().any(|wish| wish.kind == Undo);
         Ok(is_wished && builtin.puts_back(&self.context(self.effect(skill), false)).await?)
+    }
+
+    /// Whether the call only says when their own thing is, which was wished for by its name as if it weren't there yet.
+    fn sets_time_of_wished(&self, action: &Action) -> bool {
+        let is_time = |name: &String| ["id", "due", "start", "end"].contains(&name.as_str());
+        let titles = OwnWords::new(action.targets.iter().filter_map(|target| match target {
+            Target::Thing(thing) => Some(thing.title.as_str()),
+            _ => None,
+        }));
+        let is_it = |wish: &Wish| {
+            let makes = matches!(wish.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
+            makes && titles.hold_words(&wish.text)
+        };
+        matches!(action.kind, ActionKind::TaskChange | ActionKind::EventChange)
+            && action.reach() == Reach::Own
+            && self.call.arguments.as_object().is_some_and(|given| given.keys().all(is_time))
+            && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it))
     }
 
     /// Applies the table to an effect in a tainted turn.

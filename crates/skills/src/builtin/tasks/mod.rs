@@ -63,7 +63,7 @@ impl BuiltinSkill for TaskSkill {
             (Self::Delete, _, Some(kind)) => {
                 of_kind(call, Filter::of(Some(kind))).await?.iter().map(thing).collect()
             }
-            (Self::Delete, Some(_), None) => vec![thing(&by_id(call).await?)],
+            (Self::Update | Self::Delete, Some(_), None) => vec![thing(&by_id(call).await?)],
             _ => Vec::new(),
         })
     }
