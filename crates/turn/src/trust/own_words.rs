@@ -12,6 +12,10 @@ const FILLERS: [&str; 68] = [
     "dem", "ein", "eine", "einen", "ist", "sind", "bin", "bitte", "dass", "und", "zu",
 ];
 
+/// How a reminder may begin that repeats what it is. "Remind Bob" is none.
+const REMINDS: [&str; 5] =
+    [" remind me ", " reminder ", " erinnere mich daran ", " erinnere mich ", " erinner mich "];
+
 /// The words of one person: this turn's message, and those before it that it may refer to.
 #[derive(Debug, Clone, Default)]
 pub struct OwnWords {
@@ -128,6 +132,7 @@ pub fn say_the_same(stored: &str, message: &str, name: &str) -> bool {
     }
     let content = |text: &str| -> Vec<String> {
         let is_content = |word: &&str| !FILLERS.contains(word) && !name.contains(&format!(" {word} "));
+        let text = REMINDS.iter().find_map(|words| text.strip_prefix(*words)).unwrap_or(text);
         text.split_whitespace().filter(is_content).map(str::to_owned).collect()
     };
     let (stored, message) = (content(&stored), content(&message));

@@ -339,6 +339,10 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("My office is in Lyon", "my office is in Lyon"),
         ("Ist allergisch gegen Nüsse", "ich bin allergisch gegen Nüsse"),
         ("ナッツアレルギーです", "ナッツアレルギーです"),
+        ("Remind me to plan my holidays", "plan my holidays"),
+        ("Plan my leave", "remind me to plan my leave"),
+        ("Reminder: plan my leave", "plan my leave"),
+        ("Erinnere mich daran, den Urlaub zu planen", "Urlaub planen"),
     ] {
         assert!(say_the_same(stored, typed, name), "{stored} / {typed}");
     }
@@ -350,6 +354,11 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("", "I prefer mornings"),
         ("is", "I am"),
         ("Eve owes Bob", "Bob owes Eve"),
+        ("Remind Bob to plan my holidays", "plan my holidays"),
+        ("Remind me not to plan my holidays", "plan my holidays"),
+        ("Remind me to plan my holidays and pay Eve", "plan my holidays"),
+        ("Plan my holidays, then remind me", "plan my holidays"),
+        ("Remind me", "remind me to pay"),
     ] {
         assert!(!say_the_same(stored, typed, name), "{stored} / {typed}");
     }
