@@ -6,6 +6,7 @@
 
 use adjutant_config::QuietHours;
 use adjutant_l10n::watches as words;
+use adjutant_mail::Address;
 use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, ItemRow, WatchRow};
 use adjutant_store::{Batch, Store, inbox, people};
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::merged::labelled;
 use super::undo::{Step, left};
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, short_id, under};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, contacts, short_id, under};
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
 use crate::executor::of_words;
@@ -86,8 +87,19 @@ impl BuiltinSkill for WatchSkill {
             Self::Create => {
                 let (row, own) = (planned(call).await?, call.ctx.words().await?);
                 let Condition { from, subject, text, judge, .. } = &row.condition;
-                let mut texts = [from, subject, text].into_iter().flatten().chain(judge);
-                let is_own = only_tells(&row) && texts.all(|text| own.hold(text));
+                let parties: Vec<Address> = from.iter().filter_map(|from| from.parse().ok()).collect();
+                let known = contacts::recipients(call, &parties).await?;
+                // The address of whom they named; a name that a mail gives itself is none.
+                let is_named = |from: &String| {
+                    known.iter().any(|target| {
+                        matches!(target, Target::Recipient { address, names, .. }
+                            if address.eq_ignore_ascii_case(from) && names.iter().any(|name| own.mention(name)))
+                    })
+                };
+                let mut texts = [subject, text].into_iter().flatten().chain(judge);
+                let is_own = only_tells(&row)
+                    && texts.all(|text| own.hold(text))
+                    && from.iter().all(|from| own.hold(from) || is_named(from));
                 vec![if is_own { Target::Tells } else { Target::Always(words::needs_your_yes()) }]
             }
             Self::Delete => {

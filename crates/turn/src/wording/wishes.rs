@@ -4,7 +4,7 @@ use adjutant_l10n as l10n;
 
 use crate::trust::{ActionKind, Wish, WishFailure, Wishes};
 
-/// `You asked for: a new task “milk”, an answer to an email [2]`.
+/// `You asked for: a new task “milk”, an answer to an email (mail 2)`.
 pub fn asked_for(wishes: &Wishes) -> String {
     match wishes.failure {
         Some(WishFailure::Late) => l10n::wishes::read_too_late(),
@@ -15,7 +15,7 @@ pub fn asked_for(wishes: &Wishes) -> String {
     }
 }
 
-/// What they ask for: `a new task “milk”, an answer to an email [2]`.
+/// What they ask for: `a new task “milk”, an answer to an email (mail 2)`.
 pub fn effects(wishes: &Wishes) -> String {
     wishes.all.iter().map(wish).collect::<Vec<_>>().join(", ")
 }
@@ -31,7 +31,7 @@ fn wish(wish: &Wish) -> String {
         text.push_str(&format!(" “{}”", wish.text));
     }
     if !wish.targets.is_empty() {
-        text.push_str(&format!(" [{}]", wish.targets.join(", ")));
+        text.push_str(&format!(" ({})", wish.targets.join(", ")));
     }
     text
 }
