@@ -273,6 +273,7 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
         ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), true),
         ("Soll ich den Tax report auf den 4. Dezember um 14:00 verschieben?", moved(), true),
         ("Shall I add a task to call Dr. Weiss at 14:00?", task("Call Dr. Weiss"), true),
+        ("Lunch should include Milk. Shall I add it to your tasks?", milk(), true),
         (
             "Bob wants your comments on the budget. Shall I add a task to send him those?",
             task("Send Bob comments on the budget"),

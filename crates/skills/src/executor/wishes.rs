@@ -255,7 +255,9 @@ impl Offer {
     fn read(text: &str) -> Option<Self> {
         let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
         let before = before.to_lowercase();
-        let mut offers = OFFERS.iter().flat_map(|offer| before.match_indices(*offer));
+        let is_whole =
+            |(at, offer): &(usize, &str)| !before[at + offer.len()..].starts_with(char::is_alphanumeric);
+        let mut offers = OFFERS.iter().flat_map(|offer| before.match_indices(*offer)).filter(is_whole);
         // One of two may be somebody else's.
         let (Some((at, offer)), None) = (offers.next(), offers.next()) else { return None };
         let begin = before[..at].rfind(ENDS).map_or(0, |end| end + 1);
@@ -329,7 +331,7 @@ impl Offer {
     }
 }
 
-/// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or the day of "27. November".
+/// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or "27.".
 fn has_end(text: &str) -> bool {
     text.match_indices(ENDS).any(|(at, end)| {
         let word = text[..at].rsplit(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
