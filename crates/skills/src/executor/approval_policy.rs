@@ -252,7 +252,7 @@ impl ActiveCall<'_> {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
                 ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
                 ("title", Some(title)) if is_new && read.calls(title) => {}
-                // It stays in their mailbox, whole in the receipt.
+                // It stays in their mailbox, and is shown before it is sent.
                 ("body", _) if is_draft => {}
                 // Nobody has read which ones, or where to.
                 ("id" | "message_id" | "folder" | "all", _) => return Ok(false),
