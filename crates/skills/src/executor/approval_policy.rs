@@ -170,17 +170,13 @@ impl ActiveCall<'_> {
 
     /// Whether the call only says when their own thing is, which was wished for by its name as if it weren't there yet.
     fn sets_time_of_wished(&self, action: &Action) -> bool {
-        let is_time = |name: &String| ["id", "due", "start", "end"].contains(&name.as_str());
-        let titles = OwnWords::new(action.targets.iter().filter_map(|target| match target {
-            Target::Thing(thing) => Some(thing.title.as_str()),
-            _ => None,
-        }));
-        let is_it = |wish: &Wish| {
-            let makes = matches!(wish.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
-            makes && titles.hold_words(&wish.text)
-        };
-        matches!(action.kind, ActionKind::TaskChange | ActionKind::EventChange)
-            && action.reach() == Reach::Own
+        use ActionKind::{EventChange, EventCreate, TaskChange, TaskCreate};
+        let [Target::Thing(thing)] = action.targets.as_slice() else { return false };
+        let is_time = |name: &String| matches!(name.as_str(), "id" | "due" | "start" | "end");
+        let title = OwnWords::new([thing.title.as_str()]);
+        let is_it =
+            |wish: &Wish| matches!(wish.kind, TaskCreate | EventCreate) && title.hold_words(&wish.text);
+        (matches!(action.kind, TaskChange | EventChange) && action.reach() == Reach::Own)
             && self.call.arguments.as_object().is_some_and(|given| given.keys().all(is_time))
             && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it))
     }

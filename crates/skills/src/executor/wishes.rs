@@ -91,15 +91,13 @@ pub(super) async fn of<'s>(
         let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?;
         let book = WishBook::new(wishes, &rows);
         // What a yes to an offer settled before they were read is done for them, too.
-        let is_settled =
-            |row: &&ExecutionRow| row.basis == Some(Basis::OwnWords) && row.status != ExecutionStatus::Failed;
-        for row in rows.iter().filter(is_settled) {
-            let skill = row.skill.as_deref().and_then(|name| registry.get(name));
-            let Some(kind) = skill.and_then(|skill| kind(skill)) else { continue };
-            let (action, all) = (Action { kind, targets: Vec::new() }, || book.wishes.all.iter());
-            let exact = all().position(|wish| wish.kind == kind);
-            let wish = exact.or_else(|| all().position(|wish| action.is_asked_for_by(wish.kind)));
-            book.take(1, |_| ((), wish));
+        for row in rows.iter().filter(|row| row.basis == Some(Basis::OwnWords)) {
+            let skill = row.skill.as_deref().filter(|_| row.status != ExecutionStatus::Failed);
+            let kind = skill.and_then(|name| kind(registry.get(name)?));
+            let action = kind.map(|kind| Action { kind, targets: Vec::new() });
+            let asks =
+                |action: Action| book.wishes.all.iter().position(|wish| action.is_asked_for_by(wish.kind));
+            book.take(1, |_| ((), action.and_then(asks)));
         }
         Ok(book)
     };
