@@ -769,7 +769,7 @@ async fn an_answer_to_several_messages_leaves_the_buttons_of_what_stays_open() {
     let numbers: Vec<&str> = listed.split("**").skip(1).step_by(2).collect();
     let [pay, _, dance] = numbers[..] else { panic!("{listed}") };
     town.writes("ada", &format!("yes to {pay} and {dance}"));
-    town.sees("Added “pay”").await;
+    town.sees("Added “dance”").await;
     town.has_happened("retract", 1).await;
     let choices = |about: &Bubble| {
         let bubbles = town.phone.bubbles.borrow();

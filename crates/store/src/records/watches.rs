@@ -316,9 +316,9 @@ pub fn fire(batch: &mut Batch, old: &WatchRow, new: &WatchRow, (last, count): (i
 }
 
 /// Leaves something to a telling of another watch, unless it was told since it was read. It belongs behind that one's [`fire`].
-pub fn leave_to(batch: &mut Batch, item: &ItemRow, event: &str) {
+pub fn leave_to(batch: &mut Batch, item: &ItemRow, telling: &str) {
     let sql = "UPDATE watch_items SET state = 'unfit', told_by = $1 WHERE id = $2 AND state = 'new'";
-    batch.must(Stale::WatchChanged, sql, [event.into(), (&item.id).into()]);
+    batch.must(Stale::WatchChanged, sql, [telling.into(), (&item.id).into()]);
 }
 
 /// The name of the inbox row of a telling.
