@@ -123,18 +123,27 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
             [n.to_string().into()],
         );
     }
+    for id in ["s1", "s2"] {
+        batch.run(
+            "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, failures, created_at) \
+             SELECT $1, p.id, c.id, 'tell me the news', '0 8 * * 1', 'UTC', 'active', 99999999999999, 0, 0 \
+             FROM people p, conversations c",
+            [id.into()],
+        );
+    }
     batch.run(
-        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, failures, created_at) \
-         SELECT 's1', p.id, c.id, 'tell me the news', '0 8 * * 1', 'UTC', 'active', 99999999999999, 0, 0 \
-         FROM people p, conversations c",
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) \
+         SELECT id, 'schedule', 's2', 'a mail', '', 1 FROM people",
         [],
     );
     app.store().write(batch).await.unwrap();
+    let before = lasting(&app);
     app.says("ada", "and now?").await;
     let told = last_facts(&app);
     assert!(told.contains("Open tasks (the first 15; tasks.search has all):"), "{told}");
-    let told = lasting(&app);
-    assert!(told.contains("\nScheduled (all 1):\n- tell me the news every Monday at 08:00 [s1]"), "{told}");
+    assert!(told.contains("\nScheduled (all 1):\n- tell me the news every Monday at 08:00 [s1]\n"), "{told}");
+    assert!(told.contains("\n1 more schedule holds text from outside; schedule.list shows it\n"), "{told}");
+    assert_eq!(lasting(&app), before, "a provider's cache holds what stands before the history");
     // In a shared place, tasks and private memories stay out.
     app.room("team").says("ada", "when may I call Bob?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();

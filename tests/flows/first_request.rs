@@ -167,6 +167,7 @@ async fn look(app: TestApp, installed: &[&str]) {
          SELECT 'soon', id, 'Call Bob', '', '2999-11-22', 99999999999999, '[]', 'normal', 'open', 0 FROM people",
         [],
     );
+    batch.run("DELETE FROM schedules WHERE id = 'schedule-number-10'", []);
     app.store().write(batch).await.unwrap();
     app.says("ada", "and the hall?").await;
     let next = sent(&first(&app));

@@ -1,5 +1,5 @@
-//! What stays from turn to turn, the person's schedules and preferences; and what is true of one turn alone: their tasks and
-//! events, what works in the background, what is remembered, why the turn runs, and the time.
+//! What stays from turn to turn, the person's preferences; and what is true of one turn alone: their tasks, events and
+//! schedules, what works in the background, what is remembered, why the turn runs, and the time.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ use crate::conversation::commands::short;
 pub(super) const TASKS: i64 = 15;
 pub(super) const PREFERENCES: i64 = 12;
 /// How much is shown of all lists together, in bytes: with the stable prefix, a turn's first request has 8 KB. Preferences
-/// go first, since nobody looks for a wish they don't know of; what stays has three quarters, and leaves the rest to the others.
+/// go first, since nobody looks for a wish they don't know of; they have three quarters, and leave the rest to the others.
 const ROOM: usize = 1250;
 const SCHEDULES: usize = 5;
 const EVENTS: usize = 8;
@@ -108,17 +108,12 @@ impl Facts<'_> {
         let all = [schedules.len(), events.len(), always.len()];
         schedules.truncate(SCHEDULES);
         events.truncate(EVENTS);
-        let lasting = fit([&mut schedules], fit([&mut always], ROOM * 3 / 4));
-        let room = ROOM / 4 + lasting;
+        let room = ROOM / 4 + fit([&mut always], ROOM * 3 / 4);
         remembered.retain(|line| !always.contains(line));
-        fit([&mut tasks, &mut events, &mut remembered], room);
+        fit([&mut tasks, &mut events, &mut schedules, &mut remembered], room);
 
         let heading = if always.len() < all[2] { "Always (memory.list has all)" } else { "Always" };
-        let mut lasting = vec![under(heading, &always.concat())];
-        if all[0] > 0 {
-            let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
-            lasting.push(listed("Scheduled", &schedules, all[0], "schedule.list").with(calls));
-        }
+        let lasting = under(heading, &always.concat());
         let mut parts = Vec::new();
         if is_private {
             parts.extend(self.open_tasks(&tasks));
@@ -126,6 +121,12 @@ impl Facts<'_> {
                 parts.push(listed("Events today", &events, all[1], "calendar.list_events"));
                 parts.push(left_out(marked_events, ("event today", "events today"), "calendar.list_events"));
             }
+            if all[0] > 0 {
+                let calls = "\nschedule.pause(id, paused?), schedule.delete(id)";
+                parts.push(listed("Scheduled", &schedules, all[0], "schedule.list").with(calls));
+            }
+            let marked = self.data.schedules.len() - all[0];
+            parts.push(left_out(marked, ("schedule", "schedules"), "schedule.list"));
             parts.push(self.background().await?);
         }
         parts.push(under("You remember", &remembered.concat()));
@@ -141,9 +142,7 @@ impl Facts<'_> {
             )));
         }
         parts.push(self.now());
-        let joined =
-            |parts: Vec<PromptText>| PromptText::lines(parts.into_iter().filter(|part| !part.is_empty()));
-        Ok([joined(lasting), joined(parts)])
+        Ok([lasting, PromptText::lines(parts.into_iter().filter(|part| !part.is_empty()))])
     }
 
     /// The time, and how to set the clock of somebody whose time zone nobody has named.
