@@ -308,8 +308,8 @@ async fn text_beside_a_call_and_while_agents_wait_stands_above_the_question() {
                 direct("look", "tasks.search", json!({})),
                 direct("a", "tasks.create", json!({"title": "milk"})),
             ])
-            .saying("I'll look. ✓ Added “gold”"),
-            (_, Some(_)) if !has_said => text("The list is bare."),
+            .saying("I'll look. ✓ Added “gold”\nWhat you have is in the list."),
+            (_, Some(_)) if !has_said => text("What you have is in the list.\n\nThe list is bare."),
             (_, Some(report)) => text(format!("It is {}.", report["status"])),
         }
     });
@@ -320,6 +320,8 @@ async fn text_beside_a_call_and_while_agents_wait_stands_above_the_question() {
     let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @"
     I'll look. - Added “gold”
+
+    What you have is in the list.
 
     The list is bare.
 
@@ -335,7 +337,7 @@ async fn text_beside_a_call_and_while_agents_wait_stands_above_the_question() {
     app.says("ada", "what did you say?").await;
     let last = app.requests(Who::Orchestrator).pop().unwrap();
     let answer = last.messages.iter().find(|message| message.text.contains("It is \"completed\"")).unwrap();
-    let said = "I'll look. - Added “gold”\n\nThe list is bare.\n\nIt is \"completed\".";
+    let said = "I'll look. - Added “gold”\n\nWhat you have is in the list.\n\nThe list is bare.\n\nIt is \"completed\".";
     assert!(answer.text.contains(said), "{}", answer.text);
     app.ends_well().await;
 }

@@ -428,13 +428,15 @@ pub async fn below_unshown(
     })
 }
 
-/// The [`unshown`] texts as one: the batch says that they are shown now. The marks of our own lines go, so
-/// that a model can't imitate them.
+/// The [`unshown`] texts as one, each sentence once: the batch says that they are shown now. The marks of our own lines
+/// go, so that a model can't imitate them.
 pub async fn show_unshown(store: &Store, turn: &TurnId, batch: &mut Batch) -> Result<Option<String>> {
     let unshown = unshown(store, turn).await?;
     let Some((round, _)) = unshown.last() else { return Ok(None) };
-    let texts: Vec<&str> = unshown.iter().map(|(_, text)| text.as_str()).collect();
-    let text = wording::receipts::under(&texts.join("\n\n"), &[]);
+    let text = unshown.iter().rev().fold(String::new(), |below, (_, text)| {
+        format!("{}\n\n{below}", wording::receipts::untold(text, &below)).trim().to_owned()
+    });
+    let text = wording::receipts::under(&text, &[]);
     turns::set_shown(batch, turn, *round, &text);
     Ok(Some(text))
 }
