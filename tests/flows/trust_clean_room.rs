@@ -2,7 +2,7 @@
 //! others wrote, and it costs one small call a turn.
 
 use adjutant_models::{ModelErrorKind, Request};
-use adjutant_store::questions;
+use adjutant_store::{questions, runs};
 use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use crate::app::{Heard, TestApp, agent, direct, scripted_with};
 use crate::changed_minds::question;
 use crate::scripted::{Reply, Scripted, Who, calls, fails, has_results, text};
 use crate::trust::{effects, furnish, last_user, world};
+use crate::workflows::workflow_file;
 
 type Answer = Box<dyn Fn() -> Reply + Send + Sync>;
 /// What is said, its wishes, the calls of a model that obeys anything, and whether each is done.
@@ -40,7 +41,15 @@ async fn has_read(
         })
         .when(Who::CleanRoom, "", answer)
         .plain(|_| text("A summary."));
-    let app = scripted_with(script, |config| world(config, CANARY)).await;
+    let app = scripted_with(script, |config| {
+        world(config, CANARY);
+        let step =
+            |skill| format!("steps:\n    - {{ id: one, skill: {skill}, arguments: {{ title: Milk }} }}\n");
+        workflow_file(config, "adds", &format!("workflow:\n  name: adds\n  {}", step("tasks.create")));
+        let looks = step("tasks.search").replace("title: Milk", "state: open");
+        workflow_file(config, "looks", &format!("workflow:\n  name: looks\n  {looks}"));
+    })
+    .await;
     furnish(&app).await;
     app
 }
@@ -89,6 +98,67 @@ async fn a_clean_room_that_fails_or_talks_nonsense_ends_in_a_question() {
         app.says("ada", "no").await;
         app.ends_well().await;
     }
+}
+
+/// How many workflows this message's turn has begun.
+async fn begun(app: &TestApp, heard: &Heard) -> usize {
+    runs::of_turn(app.store(), &app.turn(heard).await.id).await.unwrap().len()
+}
+
+#[tokio::test]
+async fn a_workflow_with_effects_begins_if_it_was_named_or_after_a_yes() {
+    let run = |targets: &[&str]| json!([{"kind": "workflow.run", "targets": targets}]);
+    // Each with the answer to its question; without a wish nobody is asked.
+    for (wished, workflow, answer, has_begun) in [
+        (json!([]), "workflow.adds", None, 0),
+        (run(&["adds"]), "workflow.adds", None, 1),
+        (run(&[]), "workflow.adds", Some("Leave it"), 0),
+        (run(&[]), "workflow.adds", Some("Run it"), 1),
+        (json!([]), "workflow.looks", None, 1),
+    ] {
+        let app = has_read(move |_| wishes(&wished), vec![(workflow, json!({}))]).await;
+        app.says("ada", "what came in?").await;
+        let mut heard = app.says("ada", "brief me").await;
+        if let Some(answer) = answer {
+            assert!(heard.text.contains("Shall I run the workflow “adds”?"), "{}", heard.text);
+            assert_eq!((heard.buttons(), begun(&app, &heard).await), (vec!["Run it", "Leave it"], 0));
+            heard = app.presses("ada", &heard, answer).await;
+        }
+        assert_eq!(begun(&app, &heard).await, has_begun, "{workflow}, {answer:?}: {}", heard.text);
+        let has_added = effects(&app, "tasks.create").await > 0;
+        assert!(!has_added || has_begun == 1, "{workflow}, {answer:?}: {}", heard.text);
+    }
+}
+
+#[tokio::test]
+async fn an_earlier_run_is_no_way_around_the_name() {
+    let again = |id: &str| json!({"arguments": {}, "context": format!("--of {id} --from one")});
+    let script = Scripted::new().orchestrator(move |request| match last_user(request) {
+        _ if has_results(request) => text("Done."),
+        said if said.contains("what came in") => direct("a", "outside.read", json!({})),
+        said => agent("b", &["workflow.looks"], again(said.rsplit(' ').next().unwrap_or_default())),
+    });
+    let script = script.clean_room(|_| json!([{"kind": "workflow.run", "targets": ["looks"]}]));
+    let app = scripted_with(script, |config| {
+        world(config, CANARY);
+        for (name, skill, given) in [("adds", "tasks.create", "title: Milk"), ("looks", "tasks.search", "")] {
+            let step = format!("{{ id: one, skill: {skill}, arguments: {{ {given} }} }}");
+            workflow_file(config, name, &format!("workflow:\n  name: {name}\n  steps:\n    - {step}\n"));
+        }
+    })
+    .await;
+    let earlier = app.says("ada", "/run adds").await;
+    let id = runs::of_turn(app.store(), &app.turn(&earlier).await.id).await.unwrap().remove(0).id;
+    app.says("ada", "what came in?").await;
+    let added = effects(&app, "tasks.create").await;
+    let heard = app.says("ada", &format!("please do what looks does, as in {id}")).await;
+    assert_eq!(
+        (begun(&app, &heard).await, effects(&app, "tasks.create").await),
+        (0, added),
+        "{}",
+        heard.text
+    );
+    app.ends_well().await;
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, Result, files, turns};
 use adjutant_turn::journal::Suspend;
 use adjutant_turn::journal::dialogue::Round;
+use adjutant_turn::trust::ApprovalReason;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::metrics;
@@ -475,19 +476,23 @@ impl Run<'_> {
         let runner = self.orchestrator.runner.clone();
         let is_persons = self.direct.as_ref().is_some_and(|direct| direct.command().is_some());
         let run = Box::pin(async move {
-            match run_request(&registry, &job.task) {
-                // A plan is shown before it runs; a workflow begins at once.
-                Some(asked)
-                    if !is_persons
-                        && !agents.executor.may_run(&ctx, &registry, &row.taint, &asked.workflow).await? =>
-                {
-                    agents.refuse(&ctx, &registry, &row, wording::runs::NOT_ASKED_FOR).await
-                }
-                Some(asked) => {
-                    runner.run_apart(&ctx, &registry, &row, RunRequest { is_persons, ..asked }).await
-                }
-                None => agents.run(&ctx, &registry, &row, job).await,
+            let Some(asked) = run_request(&registry, &job.task) else {
+                return agents.run(&ctx, &registry, &row, job).await;
+            };
+            // A plan is shown before it runs; a workflow begins at once.
+            let (executor, name) = (&agents.executor, &asked.workflow);
+            let why_not = match is_persons || runner.only_reads(&registry, &asked) {
+                true => None,
+                // The steps of an earlier run may be those of another workflow.
+                false if asked.again.is_some() && !row.taint.is_clean() => Some(ApprovalReason::NotAskedFor),
+                false => executor.keeps_from_running(&ctx, &registry, &row.taint, name).await?,
+            };
+            let asks_first = why_not == Some(ApprovalReason::NotNamed);
+            if why_not.is_some() && !asks_first {
+                return agents.refuse(&ctx, &registry, &row, wording::runs::NOT_ASKED_FOR).await;
             }
+            let request = RunRequest { is_persons, asks_first, ..asked };
+            runner.run_apart(&ctx, &registry, &row, request).await
         });
         let work = async move { (id, run.await) };
         self.running.spawn(work.in_current_span());

@@ -19,6 +19,12 @@ draft-expired = Nobody answered in time, so I dropped the draft.
 no-folder = There's no folder for workflows yet. Whoever runs me can name one.
 cannot-save = I couldn't save it as { $path }: { $why }
 
+## A workflow that the person may not have meant
+
+ask-to-run = Shall I run the workflow “{ $workflow }”? I'm not sure that you asked for this one.
+leave-it = Leave it
+not-run = OK, I haven't run it.
+
 ## An input that is missing
 
 input = To run { $workflow }, I still need the { $input }.

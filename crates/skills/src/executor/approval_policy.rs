@@ -319,16 +319,21 @@ impl ActiveCall<'_> {
 }
 
 impl Executor {
-    /// Whether a workflow may begin that a model wants to run, after it has been given text from outside.
-    pub async fn may_run(
+    /// Whether a skill only reads what stays here, so that no wish is needed for it.
+    pub fn reads_here(skill: &Skill) -> bool {
+        kind(skill).is_none()
+    }
+
+    /// Why a workflow may not begin that a model wants to run, after it has been given text from outside; none if it may.
+    pub async fn keeps_from_running(
         &self,
         ctx: &TurnContext,
         registry: &Registry,
         taint: &Taint,
         workflow: &str,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<ApprovalReason>, StoreError> {
         let Some(model) = self.intent.as_ref().filter(|_| !taint.is_clean() && !workflow.is_empty()) else {
-            return Ok(true);
+            return Ok(None);
         };
         let targets = vec![Target::Named(workflow.replace(['-', '_'], " "))];
         let action = Action { kind: ActionKind::WorkflowRun, targets };
@@ -336,7 +341,7 @@ impl Executor {
         let name = &ctx.turn.person.name;
         let facts = Facts { action: &action, words, shown: &shown, name, recipients: (0, 0), redoes: false };
         let book = wishes::of(ctx, registry, model).await?;
-        Ok(facts.by_wishes(book, true).is_ok())
+        Ok(facts.by_wishes(book, true).err())
     }
 }
 

@@ -206,6 +206,8 @@ pub struct RunRequest {
     pub goal: Option<String>,
     /// Whether a person started it, who thereby allows all that its plan may take.
     pub is_persons: bool,
+    /// Whether the person is asked first, who may not have meant this one.
+    pub asks_first: bool,
     /// An earlier run to take results from, and the step from which on to run again.
     pub again: Option<(ExecutionId, String)>,
 }

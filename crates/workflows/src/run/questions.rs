@@ -7,8 +7,9 @@ use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, Result};
 use adjutant_turn::journal::{Question, Suspend, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording;
+use adjutant_types::text::one_line;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::state::{StepOutcome, StepResult};
 use super::steps::{StepContext, fatal};
@@ -73,6 +74,40 @@ impl Runner {
             }
         }
         Ok(answers)
+    }
+
+    /// Asks whether to run a workflow, with what it is given: the person may have meant another one, or none.
+    pub(super) async fn agreed(
+        &self,
+        ctx: &TurnContext,
+        row: &ExecutionRow,
+        workflow: &str,
+        given: &Map<String, Value>,
+    ) -> Result<(), NotStarted> {
+        let options = vec![l10n::runs::run_it(), l10n::runs::leave_it()];
+        let asked = of_run(ctx, row).await?;
+        let asked = asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }));
+        let Some(asked) = asked else {
+            let subject = l10n::runs::ask_to_run(workflow);
+            let given = given
+                .iter()
+                .map(|(name, value)| format!("\n- {name}: {}", one_line(&value.to_string(), 200)));
+            let text = wording::choose(&format!("{subject}{}", given.collect::<String>()), &options);
+            let kind = QuestionKind::Choice { subject, options, draft: None };
+            let mut batch = ctx.batch();
+            executions::wait(&mut batch, &row.id);
+            ask(ctx, batch, question(row, kind, text), None).await?;
+            return Err(Suspend::ForPerson.into());
+        };
+        match (asked.state, &asked.answer) {
+            (QuestionState::Pending, _) => Err(Suspend::ForPerson.into()),
+            (_, Some(answer)) if answer.as_str() == options[0] => Ok(()),
+            (_, Some(_)) => {
+                let closing = Closing { result: Some(l10n::runs::not_run()), ..Closing::default() };
+                Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
+            }
+            _ => Err(l10n::runs::nobody_answered().into()),
+        }
     }
 
     pub(super) async fn ask_for(

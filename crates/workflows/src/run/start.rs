@@ -6,6 +6,7 @@ use std::sync::Arc;
 use adjutant_chat::suggest::nearest;
 use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
+use adjutant_skills::executor::Executor;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::turns;
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 use super::state::{State, StepOutcome, StepResult};
 use super::{NotStarted, Run, RunRequest, Runner};
 use crate::check::CheckContext;
-use crate::definition::{Step, Workflow};
+use crate::definition::{Step, StepKind, Workflow};
 use crate::language::inputs::{Inputs, resolve};
 use crate::plans::Plan;
 use crate::view::diagram::Diagram;
@@ -172,6 +173,24 @@ impl Runner {
         Ok(new)
     }
 
+    /// Whether a run from a file only reads what stays here.
+    pub fn only_reads(&self, registry: &Registry, request: &RunRequest) -> bool {
+        let reads = |skill: &String| registry.get(skill).is_some_and(|skill| Executor::reads_here(skill));
+        let is_reading = |step: &Step| match &step.kind {
+            StepKind::Skill(call) => reads(&call.skill),
+            StepKind::Approval(_) | StepKind::Workflow(_) => false,
+            _ => true,
+        };
+        let only_reads = |workflow: &Workflow| {
+            workflow.steps.iter().all(is_reading)
+                && workflow
+                    .agents
+                    .iter()
+                    .all(|agent| agent.as_role.is_none() && agent.skills.iter().all(reads))
+        };
+        request.again.is_none() && self.workflows.current().get(&request.workflow).is_some_and(only_reads)
+    }
+
     /// The requested workflow: by its name, drafted from words, or that of a plan with its version.
     async fn requested(
         &self,
@@ -187,8 +206,11 @@ impl Runner {
             let (workflow, version) = self.planned(ctx, registry, row, goal).await?;
             return Ok((workflow, Some(version)));
         }
-        let workflows = self.workflows.current();
         let name = &request.workflow;
+        if request.asks_first {
+            self.agreed(ctx, row, name, &request.given).await?;
+        }
+        let workflows = self.workflows.current();
         workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
             let names = workflows.workflows.iter().map(|workflow| workflow.name.as_str());
             NotStarted::Refused(match nearest(name, names) {
