@@ -228,6 +228,38 @@ async fn what_is_dropped_one_by_one_leaves_one_line_about_the_rest() {
 }
 
 #[tokio::test]
+async fn what_is_dropped_together_has_one_receipt() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => ends(request),
+        (false, "what came in?") => direct("read", "outside.read", json!({})),
+        (false, said) if said.starts_with("drop ") => {
+            let ids: Vec<&str> = said.split(' ').skip(1).collect();
+            direct("old", "assistant.withdraw", json!({"question": ids[0], "also": ids}))
+        }
+        (false, _) => calls(["rent", "gas", "water"].map(|what| create(what, what, &[])).into()),
+    });
+    let app = scripted_with(script, |config| {
+        skill_file(config, &outside_skill(&["/bin/echo", "Pay at once"]));
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    app.says("ada", "what came in?").await;
+    app.says("ada", "pay all three").await;
+    let [rent, gas, water] = [
+        question_about(&app, "rent").await,
+        question_about(&app, "gas").await,
+        question_about(&app, "water").await,
+    ];
+    let dropped = app.says("ada", &format!("drop {rent} {gas} {water}")).await;
+    let told = "✓ I dropped 3 questions, so none of these will be done: Add a task: “rent”; Add a task: “gas”; \
+                Add a task: “water”";
+    assert!(dropped.text.contains(told) && !dropped.text.contains("Still open"), "{}", dropped.text);
+    app.rests().await;
+    assert_eq!(titles(&app).await, [""; 0]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_change_of_one_question_says_which_other_one_still_waits() {
     let script = || {
         Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {

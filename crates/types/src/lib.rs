@@ -64,7 +64,7 @@ pub const BASIC_MODE: &str = "builtin";
 
 /// Stands for the answer of a turn that waits for the person, before what it asks, where models read it.
 pub const WAITING: &str = "(Asked, not done: only their yes or no counts. If they change it, dispatch \
-    assistant.replace(question: id, arguments: only what changes); to drop it, assistant.withdraw(question: id).)";
+    assistant.replace(question: id, arguments: only what changes); to drop it, assistant.withdraw(question: id, also?: ids).)";
 
 /// The whole answer of a scheduled turn that has nothing to tell, so that it tells nothing.
 pub const NOTHING_TO_TELL: &str = "(nothing to tell)";

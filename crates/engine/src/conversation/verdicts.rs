@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use adjutant_turn::trust::is_misspelt;
 use adjutant_types::text::words;
 
-use phrases::{ASKING, CHANGING, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, Token, WISHES};
+use phrases::{
+    ASKING, CHANGING, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, STARTLED, Token, WISHES,
+};
 
 /// The longest text that is read, in characters, and the longest reason behind it.
 const MAX_CHARS: usize = 80;
@@ -108,7 +110,7 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
         other => other,
     };
     let text: String = text.to_lowercase().chars().map(to_ascii).collect();
-    let (text, has_reason) = without_reason(&text);
+    let (text, has_reason) = without_reason(after_interjection(&text));
     if text.chars().count() > MAX_CHARS {
         return None;
     }
@@ -154,6 +156,15 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
     done.push(clause);
     let is_answer = |clause: &Clause| clause.verdict.is_some() || clause.has_selection();
     (is_explained && done.iter().all(|clause| is_answer(clause) && clause.is_sound())).then_some(done)
+}
+
+/// A text without an interjection before its no: "eh? no, none of that".
+fn after_interjection(text: &str) -> &str {
+    let is_mark = |char: char| matches!(char, '?' | '!' | ',' | ' ');
+    let split = text.split_once(is_mark).filter(|(word, _)| STARTLED.contains(word));
+    let rest = split.map(|(_, rest)| rest.trim_start_matches(is_mark));
+    let is_no = |rest: &&str| words(rest).next().and_then(token_of) == Some(Token::Lead(false));
+    rest.filter(is_no).unwrap_or(text)
 }
 
 /// A text without the reason behind it, and whether it has one: "all except 5, I paid that one already".
@@ -337,7 +348,8 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
 /// The no of a text that is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want
 /// the list". A wish for something else is neither.
 pub(super) fn declined(text: &str) -> Option<String> {
-    let text = text.split_inclusive('?').next().unwrap_or_default().to_lowercase();
+    let text = text.trim().to_lowercase();
+    let text = after_interjection(&text).split_inclusive('?').next().unwrap_or_default();
     let asks = |at: usize| words(&text[at..]).next().is_some_and(|word| ASKING.contains(&word));
     let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(char::is_alphabetic));
     let (at, _) = starts.find(|(at, _)| asks(*at))?;

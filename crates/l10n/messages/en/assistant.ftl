@@ -78,6 +78,8 @@ clock = Your time zone is now { $zone }, where it's { $time }
 
 # $question: what it asks, in a few words.
 withdrawn = I dropped this question, so it won't be done: { $question }
+# $questions: what they ask.
+withdrawn-together = I dropped { $count } questions, so none of these will be done: { $questions }
 not-typed = only a message that the person types can drop or change a question
 no-such-question = no such question is open here
 answered-yes = this question was answered with yes before

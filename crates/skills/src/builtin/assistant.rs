@@ -253,10 +253,10 @@ pub async fn still_open(ctx: &TurnContext, registry: &Registry) -> Result<Vec<Qu
             return None;
         };
         let takes_back = matches!(skill.as_str(), "assistant.withdraw" | "assistant.replace");
-        task["arguments"]["question"].as_str().filter(|_| takes_back).map(QuestionId::from)
+        takes_back.then(|| named(&task["arguments"]))
     };
     let taken: Vec<QuestionId> =
-        executions::of_turn(store, &turn.id).await?.iter().filter_map(taken).collect();
+        executions::of_turn(store, &turn.id).await?.iter().filter_map(taken).flatten().collect();
     let mut open: Vec<QuestionRow> = Vec::new();
     for id in &taken {
         let Some(question) = questions::by_id(store, id).await? else { continue };
@@ -270,13 +270,33 @@ pub async fn still_open(ctx: &TurnContext, registry: &Registry) -> Result<Vec<Qu
     Ok(open)
 }
 
+/// The questions that a call is about.
+fn named(arguments: &Value) -> Vec<QuestionId> {
+    let others = arguments["also"].as_array().into_iter().flatten();
+    let ids = std::iter::once(&arguments["question"]).chain(others).filter_map(Value::as_str);
+    ids.map(QuestionId::from).fold(Vec::new(), |mut all, id| {
+        if !all.contains(&id) {
+            all.push(id);
+        }
+        all
+    })
+}
+
 async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let id = QuestionId::from(call.text("question").unwrap_or_default());
-    let withdrawal = Withdrawal::of(call.ctx, &id).await?;
-    withdrawal.write(call.ctx, writes);
-    let summary = l10n::assistant::withdrawn(wording::questions::subject(&withdrawal.question));
-    let taint = withdrawal.waits.map(|row| row.taint).unwrap_or_default();
-    let mut data = json!({"question": id});
+    let (person, now, mut all) = (&call.ctx.turn.person.id, call.store().now(), Vec::new());
+    for id in named(call.arguments) {
+        all.push(Withdrawal::of(call.ctx, &id).await?);
+    }
+    // A turn ends with the last of its questions.
+    all.iter().for_each(|one| turns::expect_status(writes, &one.turn));
+    all.iter().for_each(|one| control::withdraw(writes, &one.question, person, now));
+    let subjects: Vec<String> = all.iter().map(|one| wording::questions::subject(&one.question)).collect();
+    let summary = match &subjects[..] {
+        [one] => l10n::assistant::withdrawn(one),
+        several => l10n::assistant::withdrawn_together(several.len(), several.join("; ")),
+    };
+    let taint: Taint = all.iter().filter_map(|one| one.waits.as_ref()).map(|row| &row.taint).collect();
+    let mut data = json!({"question": call.arguments["question"]});
     if !taint.is_clean() {
         data["sources"] = json!(taint.label());
     }

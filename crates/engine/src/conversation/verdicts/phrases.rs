@@ -70,7 +70,7 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::All, &["all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて"]),
     (Token::Both, &["both", "beide", "beiden", "beides", "両方", "どちらも"]),
     (Token::Nothing, &[
-        "none", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
+        "none", "none of it", "none of that", "none of these", "none of those", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
     ]),
     (Token::NotThat, &["not that one", "not this one"]),
     (Token::Except, &[
@@ -123,6 +123,8 @@ pub(super) const MAILING: &[&str] =
 pub(super) const CHANGING: &[&str] =
     &["make", "change", "move", "call", "set", "put", "mach", "nenn", "verschieb"];
 pub(super) const ONE: &[&str] = &["it", "that", "this", "him", "her", "es", "ihn", "ihm"];
+/// What may come before a no, and a mark: "eh? no".
+pub(super) const STARTLED: &[&str] = &["eh", "huh", "what", "hey", "uh", "hä", "was", "äh"];
 /// How questions begin.
 #[rustfmt::skip]
 pub(super) const ASKING: &[&str] = &[

@@ -59,6 +59,9 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("2 is fine", "2", ""),
     ("1 and 3 are fine", "13", ""),
     ("nooo", "", "123"),
+    ("eh? no, none of that", "", "123"),
+    ("What?! No!", "", "123"),
+    ("hä? nein, nichts davon", "", "123"),
     ("nah", "", "123"),
     ("nee, lieber nicht", "", "123"),
     ("cancell", "", "123"),
@@ -247,6 +250,7 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
     assert!(!agrees_on("yes, move it", subject), "an email about that isn't that");
     for text in [
         "no!! what is that",
+        "eh? no! what is that?",
         "no!! what is that? i just want the numbers",
         "No. Why?",
         "nein, was ist das",
