@@ -233,7 +233,7 @@ fn an_event_and_a_contact_are_found_again_and_an_event_is_cancelled() {
     let mut chat = home.chat();
     chat.say("m1", "put the review into my calendar on 2030-03-04 at 3pm");
     let gone = chat.say("m2", "cancel the review");
-    assert_eq!(gone["text"], "Deleted “Review”");
+    assert_eq!(gone["text"], "Deleted “Review” on Mon 4 Mar 2030, 15:00");
     let added = chat.say("m3", "add a contact Bob Baker, baker@acme.test, at Acme");
     assert_eq!(added["text"], "Added the contact Bob Baker (baker@acme.test, Acme)");
     let found = chat.say("m4", "who works at Acme?");

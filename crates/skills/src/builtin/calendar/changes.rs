@@ -300,6 +300,7 @@ pub(super) async fn delete(
     let part = part(call, &stored.series)?;
     let at = |instance| event::spoken_at(instance, call.zone());
     let receipt = match &part {
+        Part::All if event.rule.is_none() => l10n::calendar::deleted_one(&title, at(&event.start)),
         Part::All => l10n::calendar::deleted(&title),
         Part::One(instance) => l10n::calendar::deleted_one(&title, at(instance)),
         Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
@@ -315,7 +316,10 @@ pub(super) async fn delete(
     };
     let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
     let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
-    let data = json!({"id": uid, "title": title});
+    let mut data = json!({"id": uid, "title": title});
+    if let Part::One(instance) | Part::Following(instance) = &part {
+        data["instance"] = json!(at(instance));
+    }
     let deleted = [Step::Event { uid, before, after, account: id_of(stored.account) }];
     let summary = under(receipt, notes);
     Ok(Output::outside_if(!is_own, summary, data).undone_by(undo::left(&deleted)))

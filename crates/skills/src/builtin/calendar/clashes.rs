@@ -89,3 +89,73 @@ impl Clashes {
         output
     }
 }
+
+/// A receipt without the overlaps that its turn has ended: with events that its calls, each with its skill and its data,
+/// moved or deleted themselves.
+pub fn without_ended_overlaps<'a>(
+    receipt: &str,
+    data: &Value,
+    calls: impl Iterator<Item = (&'a str, &'a Value)> + Clone,
+) -> String {
+    let is_series = |item: &Value| !item["instance"].is_null() || !item["recurrence"].is_null();
+    let at = |item: &'a Value, name: &str| item[name].as_str().filter(|_| item["all_day"] != true);
+    let has_ended = |other: &&Value| {
+        let is_it = |skill: &str, item: &Value| skill.starts_with("calendar.") && item["id"] == other["id"];
+        let Some((_, now)) = calls.clone().filter(|(skill, item)| is_it(skill, item)).last() else {
+            return false;
+        };
+        let is_before =
+            |one: Option<&str>, other: Option<&str>| one.zip(other).is_some_and(|(one, other)| one <= other);
+        let is_apart = is_before(at(now, "end"), data["start"].as_str())
+            || is_before(data["end"].as_str(), at(now, "start"));
+        let is_one = data["all_day"] != true && !is_series(data);
+        !is_series(now) && (now["start"].is_null() || (is_one && is_apart))
+    };
+    let ended = data["overlaps"].as_array().into_iter().flatten().filter(has_ended);
+    ended.fold(receipt.to_owned(), |receipt, other| {
+        let begin = format!("“{}” (", other["title"].as_str().unwrap_or_default());
+        let without = receipt.rsplit_once('\n').and_then(|(before, told)| {
+            let (head, rest) = told.split_once(&begin)?;
+            let (_, rest) = rest.split_once(')')?;
+            let told = match rest.strip_prefix(", ") {
+                Some(rest) => format!("{head}{rest}"),
+                None => format!("{}{rest}", head.trim_end_matches(", ")),
+            };
+            Some(if told.contains('“') { format!("{before}\n{told}") } else { before.to_owned() })
+        });
+        without.unwrap_or(receipt)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_overlaps_still_is_told() {
+        let at = |id: &str, title: &str, start: &str, end: &str| json!({"id": id, "title": title, "start": start, "end": end, "all_day": false});
+        let (noon, one, two) = ("2026-11-27T12:00", "2026-11-27T13:00", "2026-11-27T14:00");
+        let mut demo = at("d", "Demo", noon, two);
+        demo["overlaps"] = json!([at("r", "Retro", noon, one), at("l", "Lunch", one, two)]);
+        let receipt = "Moved “Demo”\nIt overlaps with “Retro” (Fri 27 Nov 2026, 12:00–13:00), “Lunch” (Fri 27 Nov 2026, 13:00–14:00)";
+        let told = |calls: &[(&str, Value)]| {
+            without_ended_overlaps(receipt, &demo, calls.iter().map(|(skill, item)| (*skill, item)))
+        };
+        let (moved, deleted) = (at("r", "Retro", two, two), json!({"id": "l", "title": "Lunch"}));
+        let (update, delete) = ("calendar.update_event", "calendar.delete_event");
+        assert_eq!(told(&[]), receipt);
+        assert_eq!(told(&[(update, at("r", "Retro", one, two))]), receipt, "they overlap there, too");
+        let mut one_of_many = deleted.clone();
+        one_of_many["instance"] = json!("Fri 27 Nov 2026, 13:00");
+        assert_eq!(told(&[(delete, one_of_many)]), receipt);
+        assert_eq!(
+            told(&[(update, moved.clone())]),
+            "Moved “Demo”\nIt overlaps with “Lunch” (Fri 27 Nov 2026, 13:00–14:00)"
+        );
+        assert_eq!(
+            told(&[(delete, deleted.clone())]),
+            "Moved “Demo”\nIt overlaps with “Retro” (Fri 27 Nov 2026, 12:00–13:00)"
+        );
+        assert_eq!(told(&[(update, moved), (delete, deleted)]), "Moved “Demo”");
+    }
+}
