@@ -14,6 +14,7 @@ use crate::groupware::split;
 use crate::scripted::{Reply, Scripted, Who, calls, text};
 use crate::trust::furnish;
 use crate::web::{Answer, Web};
+use crate::workflows::workflow_file;
 
 /// A direct dispatch whose result is the answer.
 fn answering(id: &str, skill: &str, arguments: Value) -> Reply {
@@ -109,6 +110,10 @@ async fn a_plain_no_needs_no_words_of_a_model() {
         app.ends_well().await;
     }
 }
+const BRIEF: &str = "workflow:\n  name: brief\n  steps:\n    \
+    - { id: look, skill: tasks.search, arguments: { state: open }, depends_on: [] }\n    \
+    - { id: brief, skill: assistant.lines, arguments: { quiet: true }, depends_on: [look], \
+    output: { store_as: briefing, format: markdown } }\n";
 
 /// Somebody with the task “Tax report”, made from an email if `is_marked`, who has read what others wrote and then asks
 /// for something; returns the answer, and how often the model was asked for it.
@@ -126,7 +131,11 @@ async fn after_reading(
         }
     });
     let hello = outside_skill(&["echo", "hello"]);
-    let app = scripted_with(script, |config| skill_file(config, &hello)).await;
+    let app = scripted_with(script, |config| {
+        skill_file(config, &hello);
+        workflow_file(config, "brief", BRIEF);
+    })
+    .await;
     let person = furnish(&app).await;
     if is_marked {
         let mut batch = Batch::new();
@@ -147,6 +156,21 @@ fn tick_off() -> Reply {
 
 fn ticked_off() -> (&'static str, Value) {
     ("tick off the tax report", json!([{"kind": "task.change", "count": 1, "targets": ["tax report"]}]))
+}
+
+#[tokio::test]
+async fn the_lines_of_a_briefing_are_the_answer_as_they_stand() {
+    for is_marked in [false, true] {
+        let brief = || answering("a", "workflow.brief", json!({}));
+        let (app, answer, requests) = after_reading(("brief me", json!([])), brief, is_marked).await;
+        assert!(answer.contains("Tax report") && !answer.contains("In my own words"), "{answer}");
+        assert_eq!(requests, 1);
+        app.says("ada", "thanks").await;
+        let request = app.requests(Who::Orchestrator).pop().unwrap();
+        let earlier = request.messages.iter().rfind(|message| message.role == Role::Assistant).unwrap();
+        assert!(earlier.text.starts_with("[outside text "), "{}", earlier.text);
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

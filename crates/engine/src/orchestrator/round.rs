@@ -16,6 +16,7 @@ use adjutant_types::invisible_chars::line;
 use adjutant_types::metrics;
 use adjutant_types::{ContextMode, ExecutionKind, ExecutionStatus, PromptText, Taint, block};
 use adjutant_workflows::agents::{AgentEnd, AgentTask, Job, Report};
+use adjutant_workflows::definition::StepKind;
 use adjutant_workflows::run::RunRequest;
 use serde_json::json;
 use tracing::Instrument;
@@ -183,7 +184,8 @@ impl Run<'_> {
     /// show where they lead, the marks of receipts are taken out, later turns read the answer in a block, and no answer
     /// makes a button. But no model stands between, so a title could look like a line or a sentence of ours, or hide a
     /// receipt by saying the same. So receipts alone tell what was done, as they do below any answer, and each event is
-    /// listed with its title in quotes that the title can't close. Longer texts of others stay with the model.
+    /// listed with its title in quotes that the title can't close; the lines of a briefing are ours, too. Longer texts of
+    /// others stay with the model.
     fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
         let has_titles = self.answers_with_titles();
         let mut texts = Vec::new();
@@ -211,6 +213,7 @@ impl Run<'_> {
             texts.push(match report.is_own {
                 _ if has_titles && self.has_receipt(agent) => String::new(),
                 true => builtin::without_ended_overlaps(&report.for_person(), &report.data, done.clone()),
+                false if self.is_numbered(agent) => report.for_person(),
                 false => self.list_of_events(agent, &report)?,
             });
         }
@@ -225,6 +228,16 @@ impl Run<'_> {
         let is_others = |report: &Report| report.status == ExecutionStatus::Completed && !report.is_own;
         let mut agents = self.task_graph.agents.iter().filter(|agent| agent.task.as_answer);
         agents.any(|agent| agent.report.as_ref().is_some_and(is_others))
+    }
+
+    /// Whether an agent ran a workflow from a file whose output is what `assistant.lines` has numbered.
+    fn is_numbered(&self, agent: &Agent) -> bool {
+        let workflows = self.orchestrator.runner.workflows.current();
+        let skill = agent.task.skills.first().and_then(|name| self.registry.get(name));
+        let workflow = skill.and_then(|skill| workflows.get(skill.workflow()?));
+        let last = workflow.and_then(|workflow| workflow.steps.last()).map(|step| &step.kind);
+        agent.task.context.is_none()
+            && matches!(last, Some(StepKind::Skill(call)) if call.skill == "assistant.lines")
     }
 
     /// A list of events with their titles in quotes; none if a title or a place could pass for something else.
