@@ -99,6 +99,7 @@ async fn the_assistant_drafts_a_workflow_as_the_command_does() {
     assert_eq!(tasks(&app).await, 0, "not before the yes");
     let heard = app.presses("ada", &asked, "Run it").await;
     assert_eq!(tasks(&app).await, 2, "{}", heard.text);
+    assert!(heard.text.contains("I haven't kept this workflow."), "{}", heard.text);
     app.ends_well().await;
 }
 

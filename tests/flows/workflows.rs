@@ -833,6 +833,9 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     assert!(open.contains("Shall I run the draft “add-task-buy-milk”?") && !open.contains("steps"), "{open}");
     let heard = app.presses("ada", &asked, "Run it").await;
     assert_eq!(report(&app, &heard).await.run.status.as_str(), "complete", "{}", heard.text);
+    let how =
+        "I haven't kept this workflow. An owner can: send “/draft” with what it does, and choose “Save it”.";
+    assert!(heard.text.contains(how), "{}", heard.text);
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
     let asked = app.says("ada", "/draft first add a task to sow, then add a task to reap").await;
     app.rests().await;

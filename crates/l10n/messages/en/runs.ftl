@@ -8,6 +8,8 @@ run-and-save-it = Run and save it
 discard = Discard
 discarded = OK, discarded.
 saved = Saved as { $path }. Run it with `/run { $name }`.
+# Below the result of a draft that was run and not saved.
+not-kept = I haven't kept this workflow. An owner can: send “/draft” with what it does, and choose “{ save-it }”.
 # To people who asked for something "every week".
 not-scheduled = It isn't scheduled yet. Once it's saved, say when, such as “every Monday at 8 run { $name }”.
 not-repeated = It isn't scheduled, and runs once. To repeat it, say when and what, such as “every Monday at 8 sum up my week”.

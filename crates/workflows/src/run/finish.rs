@@ -9,14 +9,16 @@ use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
 use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{Result, questions, runs};
+use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::{Result, runs};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::text::shortened;
-use adjutant_types::{ExecutionKind, ExecutionStatus, RunStatus};
+use adjutant_types::{Answer, ExecutionKind, ExecutionStatus, QuestionKind, RunStatus};
 use regex::Regex;
 use serde_json::Value;
 
 use super::context::plain;
+use super::questions::of_run;
 use super::state::{StepOutcome, StepResult, StepState};
 use super::{Run, Runner, Stop, Walk};
 use crate::agents::{self, AgentEnd};
@@ -90,11 +92,16 @@ impl Run<'_> {
             RunStatus::Failed | RunStatus::Running | RunStatus::Waiting => ExecutionStatus::Failed,
         };
         let (output, taint) = (self.output(&idle), self.taint());
-        let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
+        let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed).cloned();
+        let mut result = plain(&output);
+        if status.ended_well() && self.is_unsaved_draft().await? {
+            result = format!("{result}\n\n{}", l10n::runs::not_kept()).trim_start().to_owned();
+            report.run.warnings.push(l10n::runs::not_kept());
+        }
         let closing = Closing {
-            result: Some(plain(&output)),
+            result: Some(result),
             data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
-            error: why.cloned().or_else(|| self.shortcomings()).and_then(|why| failed(ErrorKind::Tool, &why)),
+            error: why.or_else(|| self.shortcomings()).and_then(|why| failed(ErrorKind::Tool, &why)),
             untrusted: !taint.is_clean(),
             taint,
             ..Closing::default()
@@ -107,6 +114,18 @@ impl Run<'_> {
         self.ctx.store.write(batch).await?;
         fail_point("run-ended");
         Ok(ended(self.row, status, &closing, now))
+    }
+
+    /// Whether its workflow was drafted from words, and its person had it run without saving it.
+    async fn is_unsaved_draft(&self) -> Result<bool> {
+        let is_it = |asked: &QuestionRow| match &asked.kind {
+            // Of three options the first saves it, too.
+            QuestionKind::Choice { options, draft: Some(_), .. } if options.len() != 3 => {
+                asked.answer.as_ref().map(Answer::as_str) == options.first().map(String::as_str)
+            }
+            _ => false,
+        };
+        Ok(of_run(self.ctx, self.row).await?.iter().any(is_it))
     }
 
     /// Stores the results of its steps while the run is suspended.
