@@ -110,6 +110,7 @@ async fn a_plain_no_needs_no_words_of_a_model() {
         app.ends_well().await;
     }
 }
+
 const BRIEF: &str = "workflow:\n  name: brief\n  steps:\n    \
     - { id: look, skill: tasks.search, arguments: { state: open }, depends_on: [] }\n    \
     - { id: brief, skill: assistant.lines, arguments: { quiet: true }, depends_on: [look], \
