@@ -5,8 +5,8 @@ use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, agent, direct, reports, scripted_with, user_text, without_receipts};
-use crate::scripted::{Reply, Scripted, call as calls, calls as all, has_results, text};
+use crate::app::{Heard, TestApp, direct, reports, scripted_with, without_receipts};
+use crate::scripted::{Reply, Scripted, call as calls, has_results, text};
 
 /// A model that calls the skill that a message names, as `SKILL ARGUMENTS`, and answers with the result.
 pub(crate) fn skill_caller() -> Scripted {
@@ -119,43 +119,6 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
         "{said}"
     );
     app.ends_well().await;
-}
-
-#[tokio::test]
-async fn what_overlaps_no_more_at_the_end_of_its_turn_is_not_told() {
-    let script = |request: &Request| match user_text(request).split_once("both ") {
-        None if has_results(request) => report_result(request),
-        None => call_skill(request),
-        Some(_) if has_results(request) => text("Both are moved."),
-        Some((as_answer, ids)) => {
-            let (demo, retro) = ids.split_once(' ').unwrap();
-            let update = |id: &str, arguments: Value, after: &[&str]| {
-                let more =
-                    json!({"arguments": arguments, "as_answer": as_answer == "just ", "depends_on": after});
-                agent(id, &["calendar.update_event"], more)
-            };
-            all(vec![
-                update("d", json!({"id": demo, "start": "2026-11-27T15:30"}), &[]),
-                update("r", json!({"id": retro, "start": "2026-11-30T15:00"}), &["d"]),
-            ])
-        }
-    };
-    for how in ["", "just "] {
-        let app = scripted_with(Scripted::new().orchestrator(script), |_| {}).await;
-        let at = |title: &str, start: &str| json!({"title": title, "start": start, "duration": "1h"});
-        let (_, demo) = call(&app, "calendar.create_event", at("Demo", "2026-11-27T10:00")).await;
-        let (_, retro) = call(&app, "calendar.create_event", at("Retro", "2026-11-27T15:00")).await;
-        let ids = [&demo, &retro].map(|event| event["id"].as_str().unwrap());
-        let heard = app.says("ada", &format!("{how}both {}", ids.join(" "))).await;
-        let told = "Moved “Demo” to Fri 27 Nov 2026, 15:30–16:30 (was Fri 27 Nov 2026, 10:00–11:00)";
-        assert!(
-            heard.text.contains(told) && heard.text.contains("Moved “Retro” to Mon 30"),
-            "{}",
-            heard.text
-        );
-        assert!(!heard.text.contains("overlaps"), "{}", heard.text);
-        app.ends_well().await;
-    }
 }
 
 #[tokio::test]

@@ -4,8 +4,7 @@ use std::sync::atomic::Ordering;
 
 use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
-use adjutant_skills::call::{self, CallReport};
-use adjutant_skills::{ErrorKind, Handler, builtin};
+use adjutant_skills::{ErrorKind, Handler, builtin, call};
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Result, outbox, rules, turns};
@@ -133,7 +132,6 @@ impl Run<'_> {
         // An answer may be the results of its last round. One with titles of others leaves them to the receipts.
         let is_result = self.dialogue.unanswered().is_some() && !self.answers_with_titles();
         let mut lines = Vec::new();
-        let reports = reports_at_the_end(&calls);
         for (at, row) in calls.iter().enumerate() {
             let skill = row.skill.as_deref().unwrap_or_default();
             let registered = self.registry.get(skill);
@@ -152,7 +150,7 @@ impl Run<'_> {
             if !is_effect || is_made_good {
                 continue;
             }
-            let report = &reports[at];
+            let report = call::report(row);
             let error = report.error.as_ref();
             // A model corrects wrong arguments, and a person knows what they rejected.
             let is_expected = error.is_some_and(|error| {
@@ -198,15 +196,4 @@ impl Run<'_> {
         let rule = rules::by_id(&self.ctx.store, rule).await?;
         Ok(rule.map(|rule| format!(" {}", l10n::rules::under_rule(day(rule.created_at, self.ctx.turn.zone)))))
     }
-}
-
-/// The reports of a turn's calls, without the overlaps that later ones have ended.
-fn reports_at_the_end(calls: &[&ExecutionRow]) -> Vec<CallReport> {
-    let reports: Vec<CallReport> = calls.iter().map(|row| call::report(row)).collect();
-    let done = reports.iter().filter(|report| report.status == ExecutionStatus::Completed);
-    let done = done.map(|report| (report.skill.as_str(), &report.data));
-    let told =
-        |report: &CallReport| builtin::without_ended_overlaps(&report.summary, &report.data, done.clone());
-    let summaries: Vec<String> = reports.iter().map(told).collect();
-    reports.into_iter().zip(summaries).map(|(report, summary)| CallReport { summary, ..report }).collect()
 }

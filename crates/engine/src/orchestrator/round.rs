@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_models::Message;
-use adjutant_skills::{ErrorKind, Handler, Skill, builtin};
+use adjutant_skills::{ErrorKind, Handler, Skill};
 use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Batch, Result, files, turns};
@@ -189,9 +189,6 @@ impl Run<'_> {
     fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
         let has_titles = self.answers_with_titles();
         let mut texts = Vec::new();
-        let reports = self.task_graph.agents.iter().filter_map(|agent| agent.report.as_ref());
-        let done = reports.filter(|report| report.status == ExecutionStatus::Completed);
-        let done = done.filter_map(|report| Some((report.skill.as_deref()?, &report.data)));
         for id in awaited.iter().flat_map(|call| &call.agents) {
             let agent = self.task_graph.get(id)?;
             let report = self.task_graph.report(agent);
@@ -212,7 +209,7 @@ impl Run<'_> {
             }
             texts.push(match report.is_own {
                 _ if has_titles && self.has_receipt(agent) => String::new(),
-                true => builtin::without_ended_overlaps(&report.for_person(), &report.data, done.clone()),
+                true => report.for_person(),
                 false if self.is_numbered(agent) => report.for_person(),
                 false => self.list_of_events(agent, &report)?,
             });

@@ -53,7 +53,7 @@ use serde_json::Value;
 
 pub(crate) use assistant::Withdrawal;
 pub use assistant::still_open;
-pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to, without_ended_overlaps};
+pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
 pub use contacts::{ContactsAccount, contacts_among};
 pub use email::{Mailbox, written_by};
 pub use notes::Notes;

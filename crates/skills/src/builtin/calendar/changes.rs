@@ -316,10 +316,7 @@ pub(super) async fn delete(
     };
     let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
     let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
-    let mut data = json!({"id": uid, "title": title});
-    if let Part::One(instance) | Part::Following(instance) = &part {
-        data["instance"] = json!(at(instance));
-    }
+    let data = json!({"id": uid, "title": title});
     let deleted = [Step::Event { uid, before, after, account: id_of(stored.account) }];
     let summary = under(receipt, notes);
     Ok(Output::outside_if(!is_own, summary, data).undone_by(undo::left(&deleted)))

@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
 use backend::{Scope, StoredEvent};
-pub use clashes::without_ended_overlaps;
 pub(super) use restore::put_back;
 pub use today::agenda;
 pub use watched::{ComingEvent, coming_to};
