@@ -126,20 +126,6 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_yes_is_no_yes_to_an_offer_that_was_answered() {
-    let app = careful().await;
-    app.says("ada", "bread").await;
-    app.says("ada", "shall we?").await;
-    let asked = app.says("ada", "yes").await.text;
-    assert!(asked.starts_with("Do you mean this?"), "{asked}");
-    assert_eq!(app.says("ada", "hello").await.text, "hi");
-    app.says("ada", "yes, send").await;
-    app.rests().await;
-    assert_eq!(titles(&app).await, ["bread"]);
-    app.ends_well().await;
-}
-
-#[tokio::test]
 async fn a_press_says_that_something_else_was_meant_and_the_question_stays_open() {
     let app = careful().await;
     app.says("ada", "bread").await;

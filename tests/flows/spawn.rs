@@ -110,7 +110,7 @@ async fn stop_ends_the_only_one_and_a_task_without_a_role_is_a_researchers() {
         text("Bob wants a room.").behind(&held)
     });
     let app = scripted(script).await;
-    let said = "/spawn find out what bob wants";
+    let said = "/spawn research what bob wants";
     let ack = app.says("ada", said).await.text;
     assert!(ack.starts_with("The researcher is on it."), "{ack}");
     gate.arrived(1).await;
@@ -125,7 +125,7 @@ async fn stop_ends_the_only_one_and_a_task_without_a_role_is_a_researchers() {
     assert!(told.contains("Only requests in the background are running."), "{told}");
     gate.open();
     let result = app.sees("Bob wants a room.").await.text;
-    assert!(result.starts_with("**researcher**, “find out what bob wants”:"), "{result}");
+    assert!(result.starts_with("**researcher**, “research what bob wants”:"), "{result}");
     app.rests().await;
     app.ends_well().await;
 }

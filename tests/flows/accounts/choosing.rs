@@ -275,7 +275,7 @@ async fn of_somebody_elses_meeting_the_own_copy_alone_changes_and_that_is_said()
     let items = listed["items"].as_array().unwrap();
     let organizers: Vec<_> = items.iter().map(|item| item["organizer"].as_str()).collect();
     assert_eq!(organizers, [None, None, Some("Dana@corp.test")], "{listed:#}");
-    let told = "Dana@corp.test organizes this, so only your calendar shows the change";
+    let told = "Dana@corp.test organizes this, so only your copy changes; your calendar may tell them";
     for (skill, arguments) in [
         ("calendar.update_event", json!({"id": "theirs", "start": "2026-11-23T11:00"})),
         ("calendar.delete_event", json!({"id": "theirs"})),

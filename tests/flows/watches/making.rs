@@ -86,7 +86,7 @@ async fn what_it_may_do_is_read_once_from_the_persons_own_words() {
     let start = "I'll watch for email about “invoice”. Then I'll do this: “make a task for the due date”";
     assert!(asked.text.starts_with(start), "{}", asked.text);
     let made = app.presses("ada", &asked, "Approve").await;
-    let may = "I won't ask before a new task “the due date”. Before anything else I will.";
+    let may = "I may do this without asking: a new task “the due date”. Before anything else I'll ask.";
     assert!(made.text.contains(may), "{}", made.text);
     let store = app.store();
     let row = &watches::sources(store).await.unwrap()[0];
@@ -110,7 +110,7 @@ async fn it_may_do_what_its_words_want_though_they_name_the_condition_and_says_w
     let asked = asked(&app, json!({"on": "mail", "subject": ["invoice"], "do": "ask", "words": words})).await;
     let made = app.presses("ada", &asked, "Approve").await;
     for part in [
-        "I won't ask before a new task, a forwarded email (dana).",
+        "I may do this without asking: a new task, a forwarded email (dana).",
         "I send something to others only where an email's sender is verified",
     ] {
         assert!(made.text.contains(part), "{part}: {}", made.text);

@@ -102,7 +102,7 @@ impl Conversations {
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
         let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
-            || outbox::asks_since(&self.store, question, person).await?;
+            || outbox::asks_since(&self.store, question).await?;
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
@@ -200,6 +200,16 @@ impl Conversations {
             if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;
+            }
+            // Its button was for others, too, and there are more by now.
+            let is_for_listed =
+                |other: &QuestionRow| other.is_open() && wording::questions::is_for_listed(other);
+            if row.kind == InboxKind::Press
+                && asked.iter().any(is_for_listed)
+                && !open.iter().all(is_of_message)
+            {
+                let which = wording::questions::which(&open, &self.newest(&open).await?);
+                return self.reply_with(row, which, Batch::new()).await;
             }
         }
         let chosen = match row.kind {

@@ -67,7 +67,7 @@ too-many-deletions-from = This would delete more than two things, and the idea m
 note = Note: { $reason }.
 idea-from = I'm not sure you asked for this. It may come from { $source }.
 # The person has said yes to what the assistant offered, and to nothing else.
-offer-from = A yes to my own offer isn't enough for this. It may come from { $source }.
+offer-from = You said yes to an offer of mine, and I'm not sure that this is it. It may come from { $source }.
 address-from = I'm not sure you gave me this address. It may come from { $source }.
 # After the button "Send" under a draft.
 goes-out = Here is what goes out.

@@ -18,7 +18,7 @@ guests = invited: { $guests }
 # Below that, where nobody hears of it.
 nobody-told = nobody is notified: no email account is connected
 # Instead, and below a receipt: the event of somebody else.
-only-yours = { $organizer } organizes this, so only your calendar shows the change
+only-yours = { $organizer } organizes this, so only your copy changes; your calendar may tell them
 # $when: one of the two below, or several of them.
 reminder = reminder: { $when }, by your calendar app
 # $time: "10 minutes".

@@ -127,7 +127,7 @@ needs-your-yes = It starts a watch, and I've read other people's text
 
 started = I'm watching for { $what }
 # $effects: "a new task, a note".
-may = I won't ask before { $effects }. Before anything else I will.
+may = I may do this without asking: { $effects }. Before anything else I'll ask.
 may-nothing = I'll ask you before I do anything.
 # A line under it, where something of that goes to others.
 only-if-signed = I send something to others only where an email's sender is verified; otherwise I'll ask you first.

@@ -131,9 +131,12 @@ impl ActiveCall<'_> {
             }
         }
         let judged = self.judge_tainted(&action, (reached, max)).await?;
-        let is_new = only_reminds(handler(skill), self.call.arguments) || self.sets_time_of_wished(&action);
-        if matches!(judged, Judgement::Ask(_)) && is_new {
-            return self.judge_tainted(&Action { kind: ActionKind::TaskCreate, ..action }, (0, max)).await;
+        let made = match only_reminds(handler(skill), self.call.arguments) {
+            true => Some(ActionKind::TaskCreate),
+            false => self.wished_as_new(&action),
+        };
+        if let (Judgement::Ask(_), Some(kind)) = (&judged, made) {
+            return self.judge_tainted(&Action { kind, ..action }, (0, max)).await;
         }
         Ok(judged)
     }
@@ -168,17 +171,24 @@ impl ActiveCall<'_> {
         Ok(is_wished && builtin.puts_back(&self.context(self.effect(skill), false)).await?)
     }
 
-    /// Whether the call only says when their own thing is, which was wished for by its name as if it weren't there yet.
-    fn sets_time_of_wished(&self, action: &Action) -> bool {
-        use ActionKind::{EventChange, EventCreate, TaskChange, TaskCreate};
-        let [Target::Thing(thing)] = action.targets.as_slice() else { return false };
+    /// What was wished for, if the call only says when their own thing is that has the name of what they wanted made.
+    fn wished_as_new(&self, action: &Action) -> Option<ActionKind> {
+        let made = match action.kind {
+            ActionKind::TaskChange => ActionKind::TaskCreate,
+            ActionKind::EventChange => ActionKind::EventCreate,
+            _ => return None,
+        };
+        let [Target::Thing(thing)] = action.targets.as_slice() else { return None };
         let is_time = |name: &String| matches!(name.as_str(), "id" | "due" | "start" | "end");
         let title = OwnWords::new([thing.title.as_str()]);
-        let is_it =
-            |wish: &Wish| matches!(wish.kind, TaskCreate | EventCreate) && title.hold_words(&wish.text);
-        (matches!(action.kind, TaskChange | EventChange) && action.reach() == Reach::Own)
+        let is_it = |wish: &Wish| {
+            let text = OwnWords::new([wish.text.as_str()]);
+            wish.kind == made && title.hold_words(&wish.text) && text.hold_words(&thing.title)
+        };
+        let is_meant = action.reach() == Reach::Own
             && self.call.arguments.as_object().is_some_and(|given| given.keys().all(is_time))
-            && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it))
+            && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it));
+        is_meant.then_some(made)
     }
 
     /// Applies the table to an effect in a tainted turn.

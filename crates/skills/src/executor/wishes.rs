@@ -333,7 +333,7 @@ impl Offer {
 fn has_end(text: &str) -> bool {
     text.match_indices(ENDS).any(|(at, end)| {
         let word = text[..at].rsplit(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
-        let is_day = word.len() < 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_day = matches!(word.len(), 1 | 2) && word.bytes().all(|byte| byte.is_ascii_digit());
         let is_short = end == "." && (word.chars().count() == 1 || is_day || has(word, SHORT));
         let is_last = text[at + 1..].chars().next().is_none_or(char::is_whitespace);
         end == "\n" || (is_last && !is_short)

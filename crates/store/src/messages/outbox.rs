@@ -1,9 +1,7 @@
 //! Outgoing messages, until their receipt is stored.
 
 use adjutant_chat::{Address, Choice, Form, Outbound, OutgoingFile, OutgoingVoice};
-use adjutant_types::{
-    ConversationId, Flag, InstanceId, MessageForm, OutboxId, OutboxState, PersonId, TurnId,
-};
+use adjutant_types::{ConversationId, Flag, InstanceId, MessageForm, OutboxId, OutboxState, TurnId};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
@@ -297,17 +295,12 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn asked something in words alone after this question, and the person has said nothing since.
-pub async fn asks_since(store: &Store, question: &QuestionRow, person: &PersonId) -> Result<bool> {
-    const SQL: &str = "SELECT count(*) FROM outbox o JOIN turns mine ON mine.id = o.turn_id \
-                       WHERE o.conversation_id = $1 AND o.sent_at IS NOT NULL \
-                       AND o.seq > (SELECT seq FROM outbox WHERE id = $2) AND o.choices = '[]' \
-                       AND (o.text LIKE '%?%' OR o.text LIKE '%？%') AND NOT EXISTS (SELECT 1 FROM outbox later \
-                       JOIN turns t ON t.id = later.turn_id JOIN inbox i ON i.turn_id = t.id \
-                       WHERE later.conversation_id = $1 AND later.seq > o.seq AND t.seq > mine.seq \
-                       AND i.kind = 'said' AND i.person_id = $3 AND i.event NOT LIKE ' %')";
-    let values = values! { &question.conversation_id, &question.outbox_id, person };
-    Ok(store.count(SQL, &values).await? > 0)
+/// Whether a turn said something here after the message of a question, in words alone.
+pub async fn asks_since(store: &Store, question: &QuestionRow) -> Result<bool> {
+    const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
+                       AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
+                       AND (text LIKE '%?%' OR text LIKE '%？%')";
+    Ok(store.count(SQL, &values! { &question.conversation_id, &question.outbox_id }).await? > 0)
 }
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has

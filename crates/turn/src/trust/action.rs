@@ -102,7 +102,7 @@ pub struct Thing {
     /// Its id, as results name it.
     pub id: String,
     /// Its title. Whoever wrote it can't make the person's words mean something else with it: another thing that fits
-    /// them only adds a candidate, and two candidates ask; only a sender's own answer to an email is none beside it.
+    /// them only adds a candidate, and two candidates ask.
     pub title: String,
     /// Whether other people are notified of its changes: the guests of an event.
     pub is_shared: bool,

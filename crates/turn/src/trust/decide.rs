@@ -210,33 +210,14 @@ impl<'a> Evidence<'a> {
         let called = of_watch.as_deref().unwrap_or(called);
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
-        let is_rival = |other: &Thing| !is_it(other) && !shown.is_some_and(|shown| is_answered(shown, other));
+        // Of what is watched, only another watch.
+        let is_rival = |other: &Thing| !is_it(other) && (thing.noun != "watch" || other.noun == "watch");
         let is_meant = |names: fn(&str, &str) -> bool| {
             let mut rivals = self.shown.things().filter(|other| is_rival(other));
             names(called, &thing.title) && !rivals.any(|other| names(called, &other.title))
         };
         is_meant(own_words::names) || (shown.is_some() && is_meant(own_words::nearly_name))
     }
-}
-
-/// Whether another email is its sender's own answer to this one, by its title. A stranger's is none, and neither is what the
-/// sender forwards; and who sends on the answer may have meant this one.
-fn is_answered(mail: &Thing, other: &Thing) -> bool {
-    let sender = |mail: &Thing| mail.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
-    let (one, two) = (without_reply(&mail.title), without_reply(&other.title));
-    let is_by_one = sender(mail).is_some() && sender(mail) == sender(other);
-    is_by_one && mail.noun == "mail" && other.noun == "mail" && one.0 == two.0 && !one.1 && two.1
-}
-
-/// A title without what marks an answer, and whether that stood there.
-fn without_reply(title: &str) -> (&str, bool) {
-    let mut bare = title.trim();
-    while let Some((mark, rest)) = bare.split_once(':')
-        && ["re", "aw"].iter().any(|reply| mark.trim().eq_ignore_ascii_case(reply))
-    {
-        bare = rest.trim();
-    }
-    (bare, bare != title.trim())
 }
 
 fn same_pattern(one: &str, other: &str) -> bool {

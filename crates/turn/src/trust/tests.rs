@@ -161,35 +161,12 @@ fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
 }
 
 #[test]
-fn an_answer_of_its_sender_is_no_rival_of_an_email_and_any_other_email_is_one() {
-    let forwards = |title: &str, from: &str| {
-        let mail = |id: &str, title: &str, from: &str| thing("mail", &format!("<{id}@x> from {from}"), title);
-        let shown = vec![mail("1", "Invoice 2231", "carol@north.test"), mail("2", title, from)];
-        let judge = |sent: &Thing| {
-            let wishes = vec![wish(ActionKind::MailForward, &["invoice 2231", "Dana"], "")];
-            let case = Case { shown: Shown::new([(true, shown.clone())]), ..Case::new("", wishes) };
-            let to = recipient("dana@corp.test", &["Dana"]);
-            case.judge(ActionKind::MailForward, vec![to, Target::Thing(sent.clone())])
-        };
-        shown.iter().map(judge).collect::<Vec<_>>()
-    };
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
-    for title in ["Re: Invoice 2231", "AW: Re: Invoice 2231"] {
-        // Who forges the sender of an answer gains nothing: that one asks.
-        let expected = [Verdict::Wished(0), ambiguous.clone()];
-        assert_eq!(forwards(title, "carol@north.test"), expected, "{title}");
-    }
-    for (title, from) in [
-        ("Re: Invoice 2231", "eve@evil.test"),
-        ("Invoice 2231", "eve@evil.test"),
-        // Of two with one title, the other may be what the person doesn't want to send.
-        ("Invoice 2231", "carol@north.test"),
-        ("Fwd: Invoice 2231", "carol@north.test"),
-        ("Re: Fwd: Invoice 2231", "carol@north.test"),
-        ("Re: Invoice 2231 and the salaries", "carol@north.test"),
-    ] {
-        assert_eq!(forwards(title, from), [ambiguous.clone(), ambiguous.clone()], "{title} from {from}");
-    }
+fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
+    let frank = || thing("watch", "w1", "email from Frank");
+    let shown = Shown::new([(true, vec![frank(), thing("event", "e1", "Lunch with Frank")])]);
+    let wishes = vec![wish(ActionKind::WatchChange, &["watching for frank"], "")];
+    let case = Case { shown, ..Case::new("", wishes) };
+    assert_eq!(case.judge(ActionKind::WatchChange, vec![Target::Thing(frank())]), Verdict::Wished(0));
 }
 
 #[test]

@@ -417,7 +417,7 @@ fn listed(question: &QuestionRow) -> Option<&str> {
 }
 
 /// Whether the message says that a yes is for those, too.
-fn is_for_listed(question: &QuestionRow) -> bool {
+pub fn is_for_listed(question: &QuestionRow) -> bool {
     listed(question).is_some_and(|listed| listed.starts_with(approvals::still_open("").trim_end()))
 }
 
