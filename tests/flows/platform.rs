@@ -764,10 +764,13 @@ async fn an_answer_to_several_messages_leaves_the_buttons_of_what_stays_open() {
     let first = town.sees("“sing”").await;
     town.writes("ada", "dance");
     town.sees("“dance”").await;
+    // A question is open once its receipt is stored.
+    town.service.idle().await;
     town.writes("ada", "yes to all");
     let listed = town.sees("Which one do you mean?").await.text;
     let numbers: Vec<&str> = listed.split("**").skip(1).step_by(2).collect();
     let [pay, _, dance] = numbers[..] else { panic!("{listed}") };
+    town.service.idle().await;
     town.writes("ada", &format!("yes to {pay} and {dance}"));
     town.sees("Added “dance”").await;
     town.has_happened("retract", 1).await;
@@ -776,6 +779,7 @@ async fn an_answer_to_several_messages_leaves_the_buttons_of_what_stays_open() {
         bubbles.iter().find(|bubble| bubble.id == about.id).map(|bubble| bubble.choices.len())
     };
     assert_eq!(choices(&first), Some(first.choices.len()), "what is still asked has its buttons");
+    town.service.idle().await;
     town.writes("ada", "no");
     town.has_happened("retract", 2).await;
     assert_eq!(choices(&first), Some(0));
