@@ -63,7 +63,6 @@ pub enum StoreError {
     Newer {
         /// The store's location, without its password.
         url: String,
-        /// The unknown migration.
         version: i64,
     },
     /// A pooler stands in between that doesn't keep sessions.
@@ -111,7 +110,6 @@ impl Store {
         self.inner.backend.file().is_none()
     }
 
-    /// The current time, by the store's clock.
     pub fn now(&self) -> i64 {
         self.inner.clock.now_ms()
     }

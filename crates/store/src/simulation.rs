@@ -19,7 +19,6 @@ pub type Passing<'a, E = StoreError> = Pin<Box<dyn Future<Output = Result<(), E>
 
 /// What decides how long steps take, which of them fail, and when the process dies.
 pub trait World: Send + Sync {
-    /// Before a query.
     fn before_read(&self) -> Passing<'_>;
     /// Before these batches are committed together; an error stands for a commit that failed.
     fn before_commit<'a>(&'a self, batches: &'a [Batch]) -> Passing<'a>;
@@ -29,7 +28,6 @@ pub trait World: Send + Sync {
     fn instead_of(&self, batch: Batch) -> Vec<Batch> {
         vec![batch]
     }
-    /// A fail point is reached.
     fn reach(&self, point: &str);
     /// A server takes an email; an error says whether it may have been sent nevertheless.
     fn mailed<'a>(&'a self, message_id: &'a str, mail: &'a [u8]) -> Passing<'a, bool>;
@@ -83,7 +81,6 @@ pub fn in_place<F: Future>(work: F) -> F::Output {
 }
 
 impl Batch {
-    /// Its statements' texts.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> {
         self.statements.iter().map(|statement| statement.sql)
     }

@@ -62,11 +62,8 @@ impl Amount {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
 pub struct SpendingRow {
     pub tokens: i64,
-    /// Billionths of a US dollar used.
     pub nano_usd: i64,
-    /// Tokens reserved for calls under way.
     pub reserved_tokens: i64,
-    /// Billionths of a US dollar reserved.
     pub reserved_nano_usd: i64,
     /// People were told that few tokens are left.
     #[sqlx(try_from = "Flag")]
@@ -89,11 +86,9 @@ impl SpendingRow {
 /// The reservation for one model call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReservationRow {
-    /// The execution that calls the model.
     pub execution_id: ExecutionId,
     pub turn_id: TurnId,
     pub person_id: PersonId,
-    /// The process that makes the call.
     pub instance: InstanceId,
     /// The day on which it counts, as `2026-11-21`.
     pub day: String,

@@ -42,17 +42,12 @@ pub struct SkillUse {
 pub struct RoleUse {
     pub name: String,
     pub agents: i64,
-    /// How many of them did all of it.
     pub completed: i64,
     /// How many a limit ended: tool calls, model calls, time, agents, and tokens or money.
     pub out_of_tool_calls: i64,
-    /// See [`Self::out_of_tool_calls`].
     pub out_of_model_calls: i64,
-    /// See [`Self::out_of_tool_calls`].
     pub out_of_time: i64,
-    /// See [`Self::out_of_tool_calls`].
     pub out_of_agents: i64,
-    /// See [`Self::out_of_tool_calls`].
     pub out_of_budget: i64,
     pub duration_ms: i64,
     pub calls: i64,
@@ -77,11 +72,9 @@ pub struct BackgroundCall {
     pub cost_usd: f64,
     pub started_at: i64,
     pub duration_ms: i64,
-    /// How much sound it listened to or made, in milliseconds.
     pub audio_ms: i64,
 }
 
-/// Adds a model call that belongs to no turn.
 pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
     let [prompt, cached, completion] = call.tokens;
     batch.run(

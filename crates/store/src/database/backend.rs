@@ -17,7 +17,6 @@ use crate::{Result, StoreError};
 use copy::file_url;
 pub use listener::Listener;
 
-/// How long connecting to a database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Lets an embedded file return its free pages. It works only before the file has content, or before a rewrite.
@@ -26,7 +25,6 @@ const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
 
-/// Which database contains the store.
 #[derive(Clone)]
 pub enum Backend {
     Embedded {

@@ -10,17 +10,14 @@ use crate::Stale;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(String),
-    /// Text or NULL.
     MaybeText(Option<String>),
     /// A number, a flag or a time.
     Int(i64),
-    /// A number or NULL.
     MaybeInt(Option<i64>),
     Real(f64),
 }
 
 impl Value {
-    /// The name of its type on a server.
     pub(crate) fn server_type(&self) -> &'static str {
         match self {
             Self::Text(_) | Self::MaybeText(_) => "text",
@@ -100,7 +97,6 @@ pub(crate) struct Statement {
     pub(crate) arguments: Vec<Value>,
     /// When set, the statement must touch a row; otherwise the whole batch is undone for this reason.
     pub(crate) must: Option<Stale>,
-    /// Whether rows come back.
     pub(crate) returning: bool,
 }
 
@@ -115,7 +111,6 @@ impl Batch {
         Self::default()
     }
 
-    /// One with this in it.
     pub fn with(add: impl FnOnce(&mut Self)) -> Self {
         let mut batch = Self::new();
         add(&mut batch);
@@ -162,7 +157,6 @@ impl Batch {
         self.push(sql, arguments.into(), Some(why), true)
     }
 
-    /// Adds another batch's statements after these.
     pub fn append(&mut self, other: Self) -> &mut Self {
         self.statements.extend(other.statements);
         self

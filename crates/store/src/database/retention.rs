@@ -43,7 +43,6 @@ impl Ages {
     }
 }
 
-/// How much was emptied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Emptied {
     /// Texts of turns, and single messages that belong to no turn.
@@ -95,7 +94,6 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied> {
     Ok(emptied)
 }
 
-/// When a turn's texts and its trace were emptied.
 pub async fn emptied(store: &Store, turn: &TurnId) -> Result<(Option<i64>, Option<i64>)> {
     const SQL: &str = "SELECT bodies_emptied_at, traces_emptied_at FROM turns WHERE id = $1";
     Ok(store.first(SQL, &[turn.into()]).await?.unwrap_or_default())

@@ -13,7 +13,6 @@ const FEW: i64 = 256;
 /// The pause between two commits, for other writers.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The pages of the embedded file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pages {
     pub all: i64,
@@ -23,7 +22,6 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// How many free pages can be returned.
     pub fn spare(&self) -> i64 {
         (self.free - (self.all / 10).max(FEW)).max(0)
     }

@@ -37,7 +37,6 @@ pub enum Stale {
     EveryonesBudget,
     #[error("the person's budget for today doesn't cover this call")]
     PersonsBudget,
-    /// This announcement was made before.
     #[error("this was announced before")]
     AlreadyAnnounced,
     /// Another summary of the conversation was written first.
@@ -55,7 +54,6 @@ pub enum Stale {
     NoSuchInvitation,
     #[error("this account isn't on the list")]
     NotAllowed,
-    /// The task is done or deleted.
     #[error("the task is not open any more")]
     TaskNotOpen,
     #[error("the task is gone")]

@@ -56,7 +56,6 @@ pub fn insert(batch: &mut Batch, row: &CallRow) {
     );
 }
 
-/// Adds a tool call of a model call.
 pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
     batch.run(
         "INSERT INTO tool_calls (execution_id, n, idx, call_id, name, arguments, result) \
@@ -67,7 +66,6 @@ pub fn insert_tool_call(batch: &mut Batch, row: &ToolCallRow) {
     );
 }
 
-/// Adds the result of a tool call.
 pub fn set_tool_result(batch: &mut Batch, row: &ToolCallRow) {
     let sql = "UPDATE tool_calls SET result = $1 WHERE execution_id = $2 AND n = $3 AND idx = $4 AND result IS NULL";
     batch.run(sql, [row.result.clone().into(), (&row.execution_id).into(), row.n.into(), row.idx.into()]);
@@ -91,7 +89,6 @@ pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)
     store.first("SELECT system, tools FROM prefixes WHERE hash = $1", &[hash.into()]).await
 }
 
-/// The model calls of an execution, in order.
 pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>> {
     let sql = "SELECT execution_id, n, prefix, first_messages, text, model, error, prompt_tokens, cached_tokens, \
         completion_tokens, cost_usd, started_at, duration_ms FROM calls WHERE execution_id = $1 ORDER BY n";
@@ -100,7 +97,6 @@ pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<
     Ok(rows)
 }
 
-/// The tool calls of an execution, in order.
 pub async fn tools_of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<ToolCallRow>> {
     let sql = "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
         WHERE execution_id = $1 ORDER BY n, idx";

@@ -63,9 +63,7 @@ pub struct ContextQuery<'a> {
     pub conversation: &'a ConversationId,
     pub turn: &'a TurnId,
     pub after: i64,
-    /// At most so many tasks.
     pub tasks: i64,
-    /// At most so many turns.
     pub turns: i64,
     /// From when to when the person's day is, in milliseconds.
     pub day: (i64, i64),
@@ -130,7 +128,6 @@ struct Line {
     e: Option<String>,
 }
 
-/// Reads the data for a turn's first messages.
 pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData> {
     let ContextQuery { person, conversation, turn, after, tasks, turns, day: (from, to) } = query;
     let arguments = values! { person, conversation, turn, after, tasks, turns, from, to };

@@ -39,7 +39,6 @@ pub async fn undo_of(store: &Store, id: &ExecutionId, person: &PersonId) -> Resu
     Ok(store.value(SQL, &[id.into(), person.into()]).await?.unwrap_or_default())
 }
 
-/// Saves how to take a call's effect back.
 pub fn set_undo(batch: &mut Batch, id: &ExecutionId, undo: &str) {
     batch.run("UPDATE executions SET undo = $1 WHERE id = $2", [undo.into(), id.into()]);
 }
@@ -61,14 +60,12 @@ pub struct ExecutionRow {
     pub call_n: Option<i64>,
     /// The position among that call's tool calls.
     pub call_idx: Option<i64>,
-    /// An agent's name within the turn.
     pub agent_id: Option<String>,
     /// JSON: an agent's task.
     pub task: Option<String>,
     pub skill: Option<String>,
     /// JSON: a skill call's arguments.
     pub parameters: Option<String>,
-    /// An agent's role, if it has one from a file.
     pub role: Option<String>,
     /// JSON: the structured part of an agent's answer.
     pub answer: Option<String>,
@@ -166,16 +163,11 @@ impl ExecutionRow {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Closing {
-    /// One line for people.
     pub result: Option<String>,
-    /// JSON: the structured part of an agent's answer.
     pub answer: Option<String>,
-    /// JSON for executions that depend on it.
     pub data: Option<String>,
-    /// JSON: the contract's error.
     pub error: Option<String>,
     pub bailout: Option<StopReason>,
-    /// Whether result or data come from outside.
     pub untrusted: bool,
     /// The outside sources of what it was given and read.
     pub taint: Taint,
@@ -213,7 +205,6 @@ pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
     Ok(store.value::<Option<String>>(sql, &[id.into()]).await?.flatten())
 }
 
-/// Saves the progress of a call.
 pub fn set_phase(batch: &mut Batch, id: &ExecutionId, phase: Option<&str>) {
     let sql = "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL";
     batch.must(Stale::ExecutionEnded, sql, [phase.into(), id.into()]);
@@ -254,7 +245,6 @@ pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint> {
     Ok(store.value("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?.unwrap_or_default())
 }
 
-/// Saves the outside sources of what an execution was given.
 pub fn set_taint(batch: &mut Batch, id: &ExecutionId, taint: &Taint) {
     batch.run("UPDATE executions SET taint = $1 WHERE id = $2", [taint.into(), id.into()]);
 }
@@ -265,7 +255,6 @@ pub fn start(batch: &mut Batch, id: &ExecutionId, now: i64) {
     batch.must(Stale::ExecutionEnded, sql, [now.into(), id.into()]);
 }
 
-/// Marks an execution as waiting for a person.
 pub fn wait(batch: &mut Batch, id: &ExecutionId) {
     batch.run("UPDATE executions SET status = 'waiting' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
 }

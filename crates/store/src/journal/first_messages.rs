@@ -87,7 +87,6 @@ pub fn keep_summary(batch: &mut Batch, execution: &ExecutionId) {
     batch.run(sql, [execution.into()]);
 }
 
-/// Replaces the first messages of an execution.
 pub fn set(batch: &mut Batch, execution: &ExecutionId, messages: String) {
     let sql = "UPDATE calls SET first_messages = $1 WHERE execution_id = $2 AND n = 0 AND first_messages IS NOT NULL";
     batch.run(sql, [messages.into(), execution.into()]);
@@ -144,7 +143,6 @@ async fn write_out(store: &Store, execution: &ExecutionId, message: &mut Value, 
     Ok(())
 }
 
-/// The messages of some turns.
 async fn messages_of(store: &Store, execution: &ExecutionId, stored: PastTurns) -> Result<Vec<Value>> {
     let mut seq = 0;
     let turns: Vec<(i64, Added)> = stored

@@ -68,7 +68,6 @@ pub fn save_outputs(batch: &mut Batch, id: &ExecutionId, outputs: &str) {
     batch.run("UPDATE runs SET outputs = $1 WHERE id = $2 AND ended_at IS NULL", [outputs.into(), id.into()]);
 }
 
-/// Cancels the open runs of a turn that ends.
 pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
     let sql = "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL";
     batch.run(sql, [now.into(), turn.into()]);
@@ -179,10 +178,8 @@ pub async fn plans_beginning_with(store: &Store, beginning: &str, limit: i64) ->
     store.all(sql, &[beginning.into(), limit.into()]).await
 }
 
-/// The cost of the model calls of one agent.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct AgentCost {
-    /// The agent's name in its turn.
     pub agent_id: String,
     pub calls: i64,
     pub tokens: i64,

@@ -118,12 +118,10 @@ pub async fn place_of(store: &Store, message: &OutboxId) -> Result<Option<(Optio
     store.first(sql, &[message.into()]).await
 }
 
-/// When the turn with this number began.
 pub async fn began(store: &Store, number: i64) -> Result<Option<i64>> {
     store.value("SELECT started_at FROM turns WHERE seq = $1", &[number.into()]).await
 }
 
-/// Whether a turn is among a person's.
 pub async fn is_of(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool> {
     const SQL: &str = concat!("SELECT count(*) FROM turns t WHERE t.id = $2 AND ", of_person!());
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
@@ -166,7 +164,6 @@ pub async fn said_in(store: &Store, turn: &TurnId) -> Result<Vec<SaidRow>> {
     store.all(inbox_sql!("WHERE i.turn_id = $1 AND i.kind <> 'press' ORDER BY i.id"), &[turn.into()]).await
 }
 
-/// The replies in a turn, in order.
 pub async fn replies_in(store: &Store, turn: &TurnId) -> Result<Vec<ReplyRow>> {
     store.all(reply!("WHERE o.turn_id = $1 ORDER BY o.seq"), &[turn.into()]).await
 }

@@ -133,7 +133,6 @@ pub fn set_shown(batch: &mut Batch, turn: &TurnId, round: i64, text: &str) {
     batch.run(sql, [round.into(), text.into(), turn.into()]);
 }
 
-/// Saves the outside sources of everything that the turn read.
 pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
     batch.run("UPDATE turns SET taint = $1 WHERE id = $2", [taint.into(), turn.into()]);
 }
@@ -281,11 +280,9 @@ pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>> 
 /// The part of an ended turn that later turns see.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PastTurn {
-    /// Order over all turns.
     pub seq: i64,
     pub person_id: PersonId,
     pub text: String,
-    /// The outside sources of the message itself.
     pub text_taint: Taint,
     pub answer: Option<String>,
     /// The outside sources of the answer.

@@ -388,7 +388,6 @@ pub async fn typed_by(store: &Store, person: &PersonId, limit: i64) -> Result<Ve
     store.column(sql, &[person.into(), limit.into()]).await
 }
 
-/// Whether a message of a turn was spoken.
 pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE turn_id = $1 AND spoken = 1", &[turn.into()]).await? > 0)
 }

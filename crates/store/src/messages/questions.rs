@@ -17,7 +17,6 @@ pub struct QuestionRow {
     pub seq: i64,
     pub id: QuestionId,
     pub conversation_id: ConversationId,
-    /// The turn that waits for the answer.
     pub turn_id: TurnId,
     /// The skill call or step that waits; none for "continue?".
     pub execution_id: Option<ExecutionId>,

@@ -13,7 +13,6 @@ use crate::{Batch, Result, Store};
 pub struct LivingInstance {
     pub id: InstanceId,
     pub pid: i64,
-    /// When it started, in milliseconds.
     pub started_at: i64,
     /// Its machine; empty for one of an earlier version.
     pub host: String,

@@ -31,7 +31,6 @@ impl MemoryRow {
     }
 }
 
-/// Adds a person's memory from a conversation.
 pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationId, memory: &MemoryRow) {
     batch.run(
         "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, topic, created_at) \

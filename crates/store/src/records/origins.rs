@@ -128,7 +128,6 @@ pub struct FormerRow {
     pub text: String,
 }
 
-/// The former texts of a person's memories.
 pub async fn formers(store: &Store, person: &PersonId) -> Result<Vec<FormerRow>> {
     const SQL: &str = "SELECT memory_id, former_id, text FROM memory_formers WHERE person_id = $1 \
                        ORDER BY memory_id, former_id";

@@ -165,7 +165,6 @@ pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Re
 const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, summary_by, compacted_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
-/// The conversation in a chat, if there is one.
 pub async fn find_conversation(store: &Store, channel: &str, chat: &str) -> Result<Option<Conversation>> {
     store.first(CONVERSATION, &[channel.into(), chat.into()]).await
 }

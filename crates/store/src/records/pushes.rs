@@ -23,7 +23,6 @@ const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
 /// Why a browser is notified of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushReason {
-    /// It asks something.
     Asked,
     /// What it asked is answered, or nobody can answer it any more.
     Closed,

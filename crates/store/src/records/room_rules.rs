@@ -65,7 +65,6 @@ fn names(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }
 
-/// Sets the rule of the room that a place is in.
 pub fn set(batch: &mut Batch, channel: &str, place: &str, rule: &RoomRule) {
     batch.run(
         "INSERT INTO room_rules (channel, room, answers, skills, people) VALUES ($1, $2, $3, $4, $5) \

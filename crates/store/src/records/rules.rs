@@ -14,7 +14,6 @@ pub struct RuleRow {
     pub allows: String,
     /// The question whose answer made it.
     pub question_id: QuestionId,
-    /// How many calls it has allowed.
     pub used: i64,
     /// How many it may allow.
     pub most_uses: i64,
@@ -23,7 +22,6 @@ pub struct RuleRow {
 }
 
 impl RuleRow {
-    /// What it allows, in words.
     pub fn in_words(&self) -> String {
         Allowance::from_json(&self.allows).map_or_else(|| "nothing".to_owned(), |rule| rule.to_string())
     }

@@ -103,7 +103,6 @@ pub struct LastRun {
     pub answer: Option<String>,
 }
 
-/// The last runs of a person's schedules.
 pub async fn last_runs(store: &Store, person: &PersonId) -> Result<Vec<LastRun>> {
     let sql = "SELECT s.id AS schedule_id, t.started_at, t.status, t.answer FROM schedules s JOIN inbox i ON i.id = \
         (SELECT max(l.id) FROM inbox l WHERE l.conversation_id = s.conversation_id AND l.turn_id IS NOT NULL \

@@ -187,7 +187,6 @@ pub type Span<'a> = (&'a str, &'a str);
 /// A text that contains a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
-    /// The text's number.
     pub text: DocumentId,
     /// How much the word says about the text, in thousandths.
     pub impact: i64,

@@ -9,7 +9,6 @@ use crate::{Batch, Result, Stale, Store};
 
 /// How long a code is valid, in milliseconds.
 pub const CODE_MS: i64 = 5 * 60 * 1000;
-/// How long a session lasts, in milliseconds.
 pub const SESSION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How exactly it is known when a session was last used, in milliseconds.
 const SEEN_MS: i64 = 60 * 1000;
