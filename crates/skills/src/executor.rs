@@ -119,11 +119,9 @@ struct ActiveCall<'a> {
     registry: &'a Registry,
     call: &'a Call<'a>,
     row: ExecutionRow,
-    /// Whether the row is in the journal.
     is_journalled: bool,
     /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
     is_ahead: bool,
-    /// The targets of the call, loaded on first use.
     targets: OnceCell<Vec<Target>>,
     /// The narrowest rule that allows the call in advance, loaded on first use.
     allowance: OnceCell<Option<Allowance>>,
@@ -131,7 +129,6 @@ struct ActiveCall<'a> {
     redoes: OnceCell<bool>,
     /// The questions of the call's server, with a person's answers.
     asked: Option<Asked>,
-    /// The accounts of the turn's person.
     accounts: CallAccounts,
     /// Whether the call has waited for a new login.
     has_waited: bool,
@@ -292,7 +289,6 @@ impl ActiveCall<'_> {
         })
     }
 
-    /// Runs a call unless its breaker is open.
     async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd> {
         let breaker = self.executor.breakers.check(&skill.name, self.ctx.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;

@@ -36,7 +36,6 @@ words! {
         Locked = "locked",
         /// It can't be read within our limits, or is broken.
         Unreadable = "unreadable",
-        /// An archive of too many files.
         TooManyInside = "too many inside",
         /// An archive whose files' names lead out of it.
         Unsafe = "unsafe",

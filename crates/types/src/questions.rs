@@ -89,7 +89,6 @@ pub enum Answer {
     Summarise,
     Stop,
     Approve,
-    /// Don't.
     Reject,
     /// Don't: the person wants something else instead, or nothing any more.
     Withdrawn,

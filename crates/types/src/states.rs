@@ -6,7 +6,6 @@ use super::words;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("“{text}” is no {kind}")]
 pub struct UnknownWord {
-    /// The enum.
     pub kind: &'static str,
     pub text: String,
 }

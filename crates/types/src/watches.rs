@@ -122,7 +122,6 @@ pub struct WatchItem {
     /// As skills know it.
     pub id: String,
     pub from: String,
-    /// Its subject or title.
     pub title: String,
     /// When it came, begins or is due, in milliseconds.
     pub at: i64,

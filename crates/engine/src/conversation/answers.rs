@@ -18,7 +18,6 @@ pub(super) enum Typed {
     Unclear,
 }
 
-/// Reads a text as an answer to a question, if it is one.
 pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     let text = text.trim();
     // A command is never an answer: `/stop` must end the turn that asks, and `/run` begin another.

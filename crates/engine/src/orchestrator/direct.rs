@@ -23,7 +23,6 @@ use crate::basic::{self, Understood};
 #[derive(Debug, Clone)]
 pub(super) enum Direct {
     Command(String),
-    /// For basic mode.
     Basic(String),
 }
 
@@ -44,7 +43,6 @@ const PLAN: &str = "plan";
 /// The role of a background task that names none.
 const DEFAULT_ROLE: &str = "researcher";
 
-/// The run request of an agent that runs a workflow.
 pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
     let skill = task.skills.first().filter(|_| task.is_direct())?;
     let workflow = match skill.as_str() {
@@ -289,7 +287,6 @@ impl Run<'_> {
     }
 }
 
-/// The agent for a call of basic mode.
 fn task_of_basic((at, call): (usize, basic::Call)) -> AgentTask {
     AgentTask {
         agent_id: format!("a{}", at + 1),

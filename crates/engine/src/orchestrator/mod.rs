@@ -131,7 +131,6 @@ struct Run<'a> {
     wake_at: Option<i64>,
     /// The record of the model's last response, written when the turn ends.
     last_writes: Batch,
-    /// The agents at work.
     running: JoinSet<EndedAgent>,
     /// Whether nothing of the turn has run before.
     is_new: bool,

@@ -163,7 +163,6 @@ fn name_in(arguments: &str) -> Option<String> {
     arguments["agent_id"].as_str().map(str::to_owned)
 }
 
-/// An error as the model sees it.
 pub fn error(reason: &str) -> PromptText {
     PromptText::of_model(json!({"error": reason}))
 }

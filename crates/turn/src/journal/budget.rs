@@ -112,11 +112,9 @@ pub struct Spent {
     pub agents: i64,
     pub skill_calls: i64,
     pub orchestrator_calls: i64,
-    /// Tokens and money used.
     pub used: Amount,
     /// Use since an owner let the turn go on beyond the daily budgets; none if no owner did.
     pub granted: Option<Amount>,
-    /// Skill calls of the conversation in its window.
     pub window_calls: i64,
     /// From when skill calls count, in the turn and in the window; in milliseconds.
     pub counted_from: (i64, i64),
@@ -128,7 +126,6 @@ struct Account {
     used: Amount,
     /// Used since an owner let it go on.
     granted: Option<Amount>,
-    /// For running calls.
     reserved: Amount,
     /// Used, but only stored when the turn ends.
     unwritten: Amount,
@@ -149,7 +146,6 @@ pub struct Budget {
     counted_from: (i64, i64),
     account: Mutex<Account>,
     exceeded: Mutex<Option<Limit>>,
-    /// Set when the turn is paused.
     paused: Arc<AtomicBool>,
 }
 
@@ -204,7 +200,6 @@ impl Budget {
         self.take(&self.agents, (self.limits.agents_per_turn, &self.allowed_agents), Limit::Agents)
     }
 
-    /// Counts a skill call, or returns the limit that forbids it.
     pub fn take_skill_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
         let (allowed, limits) = (&self.allowed_skill_calls, &self.limits);
@@ -216,7 +211,6 @@ impl Budget {
         self.skill_calls.load(Ordering::SeqCst) > 0
     }
 
-    /// Counts a call of the orchestrator's model, or returns the limit that forbids it.
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.before_model_call()?;

@@ -386,7 +386,6 @@ impl TurnContext {
         }
     }
 
-    /// Wakes the delivery of this conversation's messages.
     pub fn wake_delivery(&self) {
         self.io.events.send(TurnEvent::MessageAdded(self.turn.conversation.id.clone()));
     }

@@ -30,7 +30,6 @@ pub(super) async fn of(ctx: &TurnContext, role: &Role, job: &Job, taint: &Taint)
     })
 }
 
-/// The running summary of the conversation.
 fn summary(ctx: &TurnContext, marked: &Taint, max_bytes: usize) -> PromptText {
     let (summary, taint) = (&ctx.turn.conversation.summary, &ctx.turn.conversation.summary_taint);
     let summary = &summary[..summary.floor_char_boundary(max_bytes)];

@@ -31,7 +31,6 @@ use super::calls::read_before;
 use super::task::Assignment;
 use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report};
 
-/// The tool of agents that may delegate.
 pub(super) const DELEGATE: &str = "delegate_to_agent";
 /// How often one agent's work may be rejected by the same role before a person must decide.
 const REVIEWS: usize = 2;

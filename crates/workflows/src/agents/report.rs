@@ -156,7 +156,6 @@ impl Report {
         self.clean(&lines)
     }
 
-    /// Whether some of it comes from outside.
     fn is_outside(&self) -> bool {
         self.untrusted || self.error.as_ref().is_some_and(|error| error.message.has_outside())
     }

@@ -81,7 +81,6 @@ pub(super) struct Facts<'a> {
     pub(super) ctx: &'a TurnContext,
     pub(super) turn: &'a TurnRow,
     pub(super) data: &'a ContextData,
-    /// The person's other open turns here.
     pub(super) open: &'a [TurnRow],
     /// What may be on today, and when that is; none if the person's calendar isn't in the store, or where others read along.
     pub(super) events: Option<(Vec<ObjectRow>, (i64, i64))>,

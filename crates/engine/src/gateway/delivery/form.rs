@@ -100,7 +100,6 @@ fn beginning(text: &str) -> &str {
     prefix[..ends.unwrap_or(prefix.len())].trim_end()
 }
 
-/// The headings in the rest of a text.
 fn headings(text: &str, beginning: &str) -> Vec<String> {
     let rest = text.trim().strip_prefix(beginning).unwrap_or_default();
     let headings = RichText::parse(rest).blocks.into_iter().filter_map(|block| match block {

@@ -45,7 +45,6 @@ struct Waiting {
 }
 
 impl Hints {
-    /// Tells an instance of a lane that waits for it.
     pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: WaitingLane) {
         let mut waiting = self.waiting.lock();
         let lanes = &mut waiting.entry(to).or_default().lanes;
