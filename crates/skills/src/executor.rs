@@ -44,8 +44,7 @@ use adjutant_store::{Batch, Stale, StoreError, rules};
 use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
 use adjutant_turn::trust::Target;
 use adjutant_turn::wording;
-use adjutant_types::metrics;
-use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, ours};
+use adjutant_types::{Allowance, Basis, ExecutionStatus, FromConfig, Own, metrics, ours};
 
 use super::accounts::CallAccounts;
 use super::breaker::Breakers;

@@ -10,8 +10,7 @@ use adjutant_store::{Batch, Result, inbox};
 use adjutant_turn::journal::{TurnContext, below_unshown, show_unshown};
 use adjutant_turn::trust::{Action, Reach};
 use adjutant_turn::wording;
-use adjutant_types::clock;
-use adjutant_types::{ConversationId, OutboxId, QuestionKind, TurnStatus};
+use adjutant_types::{ConversationId, OutboxId, QuestionKind, TurnStatus, clock};
 
 use super::Conversations;
 use super::turn::LeasedTurn;

@@ -15,8 +15,7 @@ use adjutant_workflows::trace;
 
 use super::answers::typed;
 use super::command::{Command, is_command};
-use super::verdicts;
-use super::{Conversations, Handle};
+use super::{Conversations, Handle, verdicts};
 use crate::orchestrator::Orchestrator;
 
 /// A turn's id as people type it: its last six characters.

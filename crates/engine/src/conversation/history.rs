@@ -9,8 +9,7 @@ use adjutant_store::people::{self, Conversation};
 use adjutant_store::turns::{self, PastTurn};
 use adjutant_store::{Batch, Result, Store, StoreError};
 use adjutant_turn::journal::{BudgetLedger, TurnContext};
-use adjutant_types::clock;
-use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId};
+use adjutant_types::{ConversationId, PersonId, PromptText, Taint, TurnId, clock};
 use chrono_tz::Tz;
 use tracing::Instrument;
 

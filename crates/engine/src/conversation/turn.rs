@@ -15,12 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use adjutant_l10n as l10n;
 use adjutant_skills::accounts::PersonAccounts;
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::inbox;
 use adjutant_store::leases::{Lease, lane};
 use adjutant_store::outbox::OutboxRow;
 use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, Result, StoreError, outbox, questions, runs, spending, watches};
+use adjutant_store::{Batch, Result, StoreError, inbox, outbox, questions, runs, spending, watches};
 use adjutant_turn::journal::{
     AgentSlots, Budget, ChatLock, ClaimedMessage, Steering, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,

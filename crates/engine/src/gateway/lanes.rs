@@ -20,9 +20,8 @@ mod waking;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_store::Stale;
 use adjutant_store::inbox::{InboxRow, WATCH};
-use adjutant_store::{Result, StoreError, sharing, turns};
+use adjutant_store::{Result, Stale, StoreError, sharing, turns};
 use adjutant_types::{ConversationId, InboxKind, PersonId};
 use futures::FutureExt;
 use tracing::Instrument;

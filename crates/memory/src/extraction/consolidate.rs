@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::origins;
-use adjutant_store::{Batch, Result, Store};
+use adjutant_store::{Batch, Result, Store, origins};
 use adjutant_types::PersonId;
 
 use crate::history::now_of;

@@ -6,10 +6,9 @@ use std::collections::HashMap;
 
 use adjutant_l10n as l10n;
 use adjutant_memory::{Asker, Found, Meant, SearchIn, now_of, with_history};
-use adjutant_store::Batch;
 use adjutant_store::memories::{self, MemoryRow};
 use adjutant_store::search::{self, SaidRow};
-use adjutant_store::{origins, taints};
+use adjutant_store::{Batch, origins, taints};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
 use adjutant_types::clock::{long_date, utc};
 use adjutant_types::text::one_line;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use adjutant_l10n::skills;
 use adjutant_store::Batch;
-use adjutant_types::metrics;
-use adjutant_types::{FromConfig, ours};
+use adjutant_types::{FromConfig, metrics, ours};
 use tokio::time::Instant;
 
 use super::retry::delay_before_retry;

@@ -13,11 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_models::{Model, ModelError, ModelResponse, Request, price};
-use adjutant_store::Stale;
 use adjutant_store::spending::{self, Amount, ReservationRow, SpendingRow};
-use adjutant_store::{Batch, Result, Store, StoreError};
-use adjutant_types::clock;
-use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId};
+use adjutant_store::{Batch, Result, Stale, Store, StoreError};
+use adjutant_types::{ExecutionId, InstanceId, PersonId, TurnId, clock};
 use chrono_tz::Tz;
 use derive_more::From;
 

@@ -3,9 +3,8 @@
 use adjutant_l10n as l10n;
 use adjutant_skills::call::{self, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Registry};
-use adjutant_store::Stale;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::{Result, StoreError};
+use adjutant_store::{Result, Stale, StoreError};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{ExecutionKind, ExecutionStatus, FromConfig, StopReason, Taint, ours};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use adjutant_types::clock::duration;
 use adjutant_types::clock::when::When;
-use adjutant_types::clock::{local_to_utc, utc};
+use adjutant_types::clock::{duration, local_to_utc, utc};
 use chrono::{NaiveTime, TimeDelta};
 use chrono_tz::Tz;
 

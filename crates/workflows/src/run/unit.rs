@@ -3,8 +3,7 @@
 use adjutant_store::Result;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_turn::journal::{Suspend, TurnContext, fail_point};
-use adjutant_types::metrics;
-use adjutant_types::{ExecutionKind, ExecutionStatus, Taint};
+use adjutant_types::{ExecutionKind, ExecutionStatus, Taint, metrics};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 

@@ -7,8 +7,7 @@
 
 use adjutant_models::Usage;
 use adjutant_otlp::{Attributes, Event, Span};
-use adjutant_types::clock;
-use adjutant_types::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
+use adjutant_types::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus, clock};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

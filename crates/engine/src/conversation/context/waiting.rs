@@ -2,11 +2,10 @@
 
 use adjutant_models::{Message, Role};
 use adjutant_skills::Registry;
-use adjutant_store::Result;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{runs, taints};
+use adjutant_store::{Result, runs, taints};
 use adjutant_turn::journal::TurnContext;
 use adjutant_turn::wording;
 use adjutant_types::text::one_line;

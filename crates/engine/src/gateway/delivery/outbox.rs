@@ -17,13 +17,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{Address, Backoff, ChatPort, Inbound, Outbound, Reconciliation, Retract};
-use adjutant_store::Stale;
 use adjutant_store::leases::Heartbeat;
 use adjutant_store::outbox::{self, OutboxRow};
-use adjutant_store::{Result, Store, StoreError};
+use adjutant_store::{Result, Stale, Store, StoreError};
 use adjutant_turn::journal::{InFlight, fail_point};
-use adjutant_types::metrics;
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState};
+use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxId, OutboxState, metrics};
 use tracing::{Instrument, Span};
 
 use super::form;

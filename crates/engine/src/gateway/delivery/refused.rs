@@ -22,8 +22,7 @@ use adjutant_store::Result;
 use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording::delivery as words;
-use adjutant_types::metrics;
-use adjutant_types::{ConversationId, MessageForm, OutboxState};
+use adjutant_types::{ConversationId, MessageForm, OutboxState, metrics};
 
 use super::form;
 use super::outbox::{Deliverer, Step};

@@ -3,11 +3,10 @@
 use adjutant_l10n as l10n;
 use adjutant_memory::{Meant, now_of};
 use adjutant_store::memories::{self, MemoryRow};
-use adjutant_store::origins;
 use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::watches::{self, WatchRow};
-use adjutant_store::{Batch, StoreError, people};
+use adjutant_store::{Batch, StoreError, origins, people};
 use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
 use adjutant_types::{AccountId, ConversationId, ScheduleState, TaskState, WatchState};
