@@ -1,5 +1,4 @@
-//! Where a simulation takes hold of this thread's stores: see `tests/simulate`. Debug builds only; without a world, nothing is
-//! different.
+//! Where a simulation takes hold of this thread's stores: see `tests/simulate`. Only debug builds can have a world.
 //!
 //! With one, each operation of the database is done in place: the thread waits for it, so nothing else runs meanwhile and
 //! simulated time stands still. Before and after it, the world lets time pass, makes it fail, or never goes on, as if the

@@ -1,7 +1,6 @@
 //! The scope of a standing approval.
 //!
-//! Property: a rule allows exactly the calls whose own narrowest rule it is. It has no pattern, so no wording and no
-//! look-alike stretches it.
+//! Property: a rule allows exactly the calls whose own narrowest rule it is. No wording and no look-alike stretches it.
 
 use std::fmt;
 

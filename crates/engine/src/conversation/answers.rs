@@ -159,8 +159,7 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     })
 }
 
-/// Whether a text doesn't say which of several open questions it is for: it has none of the numbers that the question's
-/// message shows.
+/// Whether a text doesn't say which of several open questions it is for: it has no number that the question shows.
 pub(super) fn is_bare(text: &str, kind: &QuestionKind, asked: &[QuestionRow]) -> bool {
     let is_number = matches!(kind, QuestionKind::Continue { .. } | QuestionKind::Approval { .. })
         && is_number(&plain(text));

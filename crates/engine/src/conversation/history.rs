@@ -205,9 +205,8 @@ impl Conversations {
     }
 }
 
-/// Compacts some turns from before the window into the summary, if there are enough of them and the daily budgets cover
-/// the call. Returns whether it did and more are left, as where an open turn held them back. If the model fails, nothing
-/// changes.
+/// Compacts some turns from before the window into the summary, if there are enough and the daily budgets cover the
+/// call. Returns whether it did and more are left, as where an open turn held them back.
 pub async fn compact(
     ledger: &BudgetLedger,
     model: &SharedModel,

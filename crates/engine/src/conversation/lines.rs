@@ -32,8 +32,7 @@ static VERBS: [(&str, Words, Option<Words>); 8] = [
     ("done", words::done_button, None),
 ];
 
-/// The message that a button stands for, as its person would write it, behind how the name of its row begins; none if it is
-/// another button.
+/// The message that a button stands for, behind how the name of its row begins; none if it is another button.
 pub fn message_of(button: &str) -> Option<(String, String)> {
     let (verb, item) = button.strip_prefix(BUTTON)?.split_once(':')?;
     let (.., says) = VERBS.iter().find(|(name, ..)| *name == verb)?;

@@ -1,5 +1,4 @@
-//! `/room`: when we answer in a room, with which skills, and whom. Owners set it, and those who manage the room on its
-//! platform.
+//! `/room`: when we answer in a room, with which skills, and whom. Owners set it, and those who manage the room.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -67,8 +67,7 @@ impl Conversations {
         }
         let spawned = self.orchestrator.spawned(&first.text);
         if let Some(Ok((role, _))) = &spawned {
-            // The conversation goes on, and the result is a message of its own, which nobody else sees if nobody else
-            // saw the command.
+            // The conversation goes on, and the result is a message of its own, seen by whoever saw the command.
             self.acknowledge(&mut batch, &turn, l10n::roles::spawned(role, short(&turn.id)));
             let private = |event: &&str| EventId::private_to(event).is_some();
             let unseen: Vec<&str> = rows.iter().map(InboxRow::event_id).filter(private).collect();

@@ -198,9 +198,8 @@ impl Conversations {
         Ok(Some(TurnOutcome::Ended))
     }
 
-    /// Ends a turn with its answer and what the person must know besides. If that is nothing, one that a schedule of their
-    /// own words began is silent, unless they have answered it since, and so is one in which nobody spoke to us; the
-    /// journal says so.
+    /// Ends a turn with its answer and what the person must know besides. If that is nothing, one that a schedule of
+    /// their own words began is silent, unless they have answered it since, and so is one in which nobody spoke to us.
     async fn end_answered(
         &self,
         leased: &LeasedTurn,

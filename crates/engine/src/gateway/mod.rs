@@ -1,8 +1,7 @@
 //! Between the platforms and the conversations. A message takes this way: `receiver` (one per channel) → `intake`
 //! (journals it) → `lanes` (one turn at a time) → the conversation → `outbox` (delivers the answer).
 //!
-//! Promises: each incoming message is journalled once, each conversation runs one turn at a time, and each answer is
-//! delivered once.
+//! Promises: each message is journalled once, each conversation runs one turn at a time, each answer is delivered once.
 
 mod arrivals;
 mod background;

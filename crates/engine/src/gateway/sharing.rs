@@ -71,8 +71,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// How often a lane has to be seen waiting before it is taken, because another instance may just have
 /// been notified.
 const MIN_LOOKS: usize = 2;
-/// After so many looks, a lane that waits is taken whatever runs here. A debug build is slower, above all where many tests
-/// run at once.
+/// After so many looks, a lane that waits is taken whatever runs here. A debug build is slower.
 const PATIENCE: usize = if cfg!(debug_assertions) { 50 } else { 10 };
 /// A turn that runs for less shows nothing.
 pub const SHOWN_AFTER: Duration = Duration::from_millis(400);

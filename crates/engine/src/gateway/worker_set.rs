@@ -90,8 +90,7 @@ impl WorkerSet {
         self.workers.lock().contains_key(worker)
     }
 
-    /// Stops one worker and wakes another in one step, so the set never looks idle. Returns whether the caller must
-    /// start the other.
+    /// Stops a worker and wakes another at once, so the set never looks idle. Returns whether to start the other.
     pub(super) fn hand_over(&self, from: &Worker, to: Worker) -> bool {
         let mut workers = self.workers.lock();
         workers.remove(from);

@@ -124,8 +124,7 @@ impl Run<'_> {
         Ok(turn.and_then(|turn| turn.answer).unwrap_or_default())
     }
 
-    /// The receipts of the turn's effects, in the order of the calls, without those that stand in the answer or have stood
-    /// above a question.
+    /// The receipts of the turn's effects, in the order of the calls, without those that the person has read or will.
     pub(super) async fn receipts(&self, answer: &outbox::Message) -> Result<Vec<String>> {
         let rows = executions::of_turn(&self.ctx.store, &self.ctx.turn.id).await?;
         let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();

@@ -101,8 +101,7 @@ impl Run<'_> {
                     .flat_map(|call| &call.agents)
                     .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
             };
-            // Not before all at work have ended: what a yes let go on belongs into the next request, too, whichever round
-            // it is of.
+            // Not before all at work have ended: what a yes let go on belongs into the next request, too.
             if !self.task_graph.is_busy() {
                 if over(&self.task_graph) {
                     break;

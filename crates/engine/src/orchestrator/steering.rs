@@ -1,5 +1,4 @@
-//! A message that the person sends while their turn runs: the turn takes it over, and the model reads it before its next
-//! call.
+//! A message that the person sends while their turn runs: the turn takes it over before the model's next call.
 //!
 //! Properties:
 //!

@@ -422,8 +422,7 @@ fn asks_in_watch(found: &TurnItems, action: &Action) -> Option<String> {
     }
 }
 
-/// Whether a rule may answer what is asked for this reason. None spares the question about too many, or about what
-/// always asks.
+/// Whether a rule may answer what is asked for this reason: not about too many, nor about what always asks.
 pub(super) fn may_be_allowed(reason: Option<&ApprovalReason>) -> bool {
     use ApprovalReason::*;
     match reason {

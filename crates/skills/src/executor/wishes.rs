@@ -239,8 +239,7 @@ pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<Offer>, StoreError
     Ok(outbox::told_before(&ctx.store, &turn.id).await?.and_then(|text| Offer::read(&text)))
 }
 
-/// What the person has read and said yes to: an answer whose only question stands at its end and offers something, or a
-/// step of a plan.
+/// What the person has read and said yes to: an answer that offers one thing at its end, or a step of a plan.
 pub(super) struct Offer {
     kinds: Vec<ActionKind>,
     completes: bool,

@@ -1,5 +1,4 @@
-//! Writes as data, so that several can share one commit, and each can run again alone when another one in the group
-//! fails.
+//! Writes as data, so that several can share one commit, and each can run again alone when another one fails.
 
 use sqlx::Arguments;
 use sqlx::any::AnyArguments;

@@ -292,8 +292,7 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>> 
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }
 
-/// The skill calls that other turns of the turn's person have completed in its conversation since this time, and nobody has
-/// undone.
+/// The skill calls that other turns of the turn's person have completed here since this time, and nobody has undone.
 pub async fn done_elsewhere(store: &Store, turn: &TurnId, since: i64) -> Result<Vec<ExecutionRow>> {
     let sql = select!(
         "WHERE kind = 'skill' AND status = 'completed' AND ended_at >= $2 AND undone_by IS NULL AND turn_id IN \

@@ -5,8 +5,7 @@
 //! text cut after so many bytes. A turn is the difference of its `seq` to that of the one before it, with what is added
 //! to its answer and in front of its message if there is something.
 //!
-//! `"summary": 7` at the first message stands for the conversation's summary at its end, as the first messages of turn 7
-//! keep it.
+//! `"summary": 7` at the first message stands for the summary at its end, as the first messages of turn 7 keep it.
 
 use std::collections::HashMap;
 
@@ -79,8 +78,7 @@ pub fn summary_in(stored: &str) -> Option<String> {
     Some(summary.to_owned())
 }
 
-/// Records that this execution's first messages keep the text of its conversation's summary. Who names them checks that
-/// it is the same text.
+/// Records that these first messages keep the text of the summary. Who names them checks that it is the same text.
 pub fn keep_summary(batch: &mut Batch, execution: &ExecutionId) {
     let sql = "UPDATE conversations SET summary_turn = (SELECT t.seq FROM executions e JOIN turns t ON t.id = e.turn_id \
         WHERE e.id = $1) WHERE id = (SELECT conversation_id FROM executions WHERE id = $1)";

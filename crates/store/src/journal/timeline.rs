@@ -51,8 +51,7 @@ pub struct ReplyRow {
     pub plan: Option<ExecutionId>,
 }
 
-/// Whose turns these are: a person's own, and those in their own conversations, also from before two accounts of theirs
-/// were linked.
+/// Whose turns these are: a person's own, and those in their own conversations, also from before accounts were linked.
 macro_rules! of_person {
     () => {
         "(t.person_id = $1 OR t.conversation_id IN \
@@ -60,8 +59,7 @@ macro_rules! of_person {
     };
 }
 
-/// A person's turns before a number, on this channel if one is named, the newest first; each with its number and when it
-/// began.
+/// A person's turns before a number, on this channel if one is named, the newest first.
 pub async fn turns(
     store: &Store,
     person: &PersonId,
@@ -106,8 +104,7 @@ pub async fn can_repeat(
     Ok(store.count(sql, &[conversation.into(), name.into(), elsewhere.into()]).await? > 0)
 }
 
-/// The turn that a message began, by the message's name in the inbox: none without such a message, none inside before the
-/// turn begins.
+/// The turn that a message began, by its name in the inbox: none without such a message, none inside before it begins.
 pub async fn turn_of_event(store: &Store, name: &str) -> Result<Option<Option<TurnId>>> {
     store.value("SELECT turn_id FROM inbox WHERE event = $1", &[name.into()]).await
 }

@@ -216,8 +216,7 @@ impl NewRow<'_> {
     }
 }
 
-/// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
-/// to the platform.
+/// Journals a row. None when it was journalled before. After an error, the message must not be acknowledged.
 pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>> {
     let now = store.now();
     let mut batch = Batch::new();
@@ -231,8 +230,7 @@ pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
     batch.must_return(Stale::MessageExists, INSERT, arguments(row, false, now));
 }
 
-/// Adds a stranger's message, which waits until its author is on the list. The whole batch fails if the message was
-/// journalled before.
+/// Adds a stranger's message, which waits until its author is on the list. The batch fails if it was journalled before.
 pub fn hold_back(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
     batch.must_return(Stale::MessageExists, INSERT, arguments(row, true, now));
 }
@@ -242,8 +240,7 @@ const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
-/// Whom and what a message mentions, as it is stored and as models read it: a line for each. The names are text from
-/// outside.
+/// Whom and what a message mentions, as models read it: a line for each. The names are text from outside.
 pub fn mentions(all: &[Mention]) -> String {
     let line = |mention: &Mention| format!("{} is {}", mention.id, display_name(&mention.name));
     all.iter().take(MAX_MENTIONS).map(line).collect::<Vec<_>>().join("\n")
@@ -359,16 +356,14 @@ pub fn heard(batch: &mut Batch, id: i64, instance: &InstanceId, text: &str, answ
     );
 }
 
-/// Ends a voice note without a turn: as a message, or as an answer that doesn't count. The text is what may have been
-/// said.
+/// Ends a voice note without a turn: as a message, or as an answer that doesn't count, with what may have been said.
 pub fn dismiss(batch: &mut Batch, id: i64, kind: InboxKind, text: &str) {
     let sql = "UPDATE inbox SET state = 'done', text = $1, kind = $2, voice = NULL \
         WHERE id = $3 AND state = 'new' AND voice IS NOT NULL";
     batch.must(Stale::MessageTaken, sql, [text.into(), kind.into(), id.into()]);
 }
 
-/// The transcript of a person's last message here after this time, if it was a voice note that was asked about instead of
-/// acted on.
+/// The transcript of a person's last message here after this time, if it was a voice note that was asked about.
 pub async fn doubted(
     store: &Store,
     conversation: &ConversationId,

@@ -30,8 +30,7 @@ pub async fn all(store: &Store) -> Result<Vec<Queue>> {
     store.all(sql, &[]).await
 }
 
-/// Replies of the instance $1 that it doesn't know of at the time $2: the database may have committed one without our
-/// hearing of it.
+/// Replies of the instance $1 that it doesn't know of at the time $2: one may be committed without our hearing of it.
 macro_rules! unheard_of {
     () => {
         "instance = $1 AND next_at <= $2 AND created_at + 1000 <= $2"

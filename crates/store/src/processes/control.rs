@@ -1,5 +1,4 @@
-//! Control signals for a turn under way: stop, pause, continue. The process that runs the turn sees them within a
-//! second.
+//! Signals for a turn under way: stop, pause, continue. The process that runs it sees them within a second.
 
 use adjutant_types::{
     Answer, ConversationId, Ending, InstanceId, PersonId, QuestionKind, QuestionState, TurnId,
@@ -43,8 +42,7 @@ pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool> {
     store.try_write(batch).await
 }
 
-/// Continues a turn that asks whether to continue; the user of this machine's terminal may decide that. Returns false
-/// if it doesn't ask.
+/// Continues a turn that asks whether to; the user of this machine's terminal may decide that. False if it doesn't ask.
 pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool> {
     let asked = questions::of_turn(store, turn).await?;
     let open =

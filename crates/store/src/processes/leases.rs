@@ -271,8 +271,7 @@ impl Instance {
         Ok((count, dead))
     }
 
-    /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead, with the
-    /// same effect.
+    /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead.
     pub async fn leave(&self, store: &Store) -> Result<()> {
         store.write(self.leaving()).await?;
         self.remove_lock();

@@ -215,8 +215,7 @@ pub fn rename(batch: &mut Batch, id: &AccountId, label: &str) {
     );
 }
 
-/// Makes a person's own account the one that they send from, or that new events go to, if they name none. Contacts have no
-/// such account.
+/// Makes an own account the default to send from, or for new events. Contacts have no such account.
 pub fn set_default(batch: &mut Batch, row: &AccountRow, service: AccountService) {
     let sql = match service {
         AccountService::Mail => {
@@ -271,8 +270,7 @@ pub fn delete(batch: &mut Batch, id: &AccountId) {
     batch.must(Stale::AccountGone, "DELETE FROM connected_accounts WHERE id = $1", [id.into()]);
 }
 
-/// The accounts of a joining person become those of the person whom they join, whose labels and defaults stay. Their logins
-/// under way end.
+/// The accounts of a joining person become those of whom they join, whose labels stay. Logins under way end.
 pub(super) async fn join(
     store: &Store,
     batch: &mut Batch,
@@ -309,8 +307,7 @@ pub(super) async fn join(
     Ok(())
 }
 
-/// Deletes the accounts of a person, with their secrets, and their logins under way. The account of a group goes with the
-/// last person in it.
+/// Deletes a person's accounts, secrets and logins under way. The account of a group goes with the last person in it.
 pub(super) fn erase(batch: &mut Batch, person: &PersonId) {
     for sql in [
         "DELETE FROM logins WHERE person_id = $1 \

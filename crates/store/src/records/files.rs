@@ -60,8 +60,7 @@ macro_rules! select {
     };
 }
 
-/// Stores a message's files. From then on it doesn't wait for them, and belongs to `instance`; the batch fails if it
-/// didn't wait.
+/// Stores a message's files. From then on it belongs to `instance`; the batch fails if it didn't wait for them.
 pub fn fetched(batch: &mut Batch, row: &InboxRow, instance: &InstanceId, files: &[FileRow]) {
     let sql =
         "UPDATE inbox SET files = NULL, instance = $2 WHERE id = $1 AND state = 'new' AND files IS NOT NULL";
@@ -119,8 +118,7 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<FileRow>> {
     store.all(sql, &[turn.into()]).await
 }
 
-/// A file that somebody sent in this conversation, or that this person sent to us alone. What was fetched from a mail is
-/// for who asked for it.
+/// A file that somebody sent in this conversation, or this person to us alone, or that they had fetched from a mail.
 pub async fn by_id(
     store: &Store,
     id: &FileId,

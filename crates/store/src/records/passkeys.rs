@@ -43,8 +43,7 @@ pub async fn list(store: &Store, person: Option<&PersonId>) -> Result<Vec<Passke
     store.all(sql, &[person.map_or("", |person| person.as_str()).into()]).await
 }
 
-/// Adds a passkey that answers this challenge. False if the challenge was answered, the passkey is known, or the person has
-/// too many.
+/// Adds a passkey that answers this challenge. False if that was answered, the key is known, or there are too many.
 pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<bool> {
     let mut batch = Batch::new();
     answer(&mut batch, challenge, store.now());

@@ -49,8 +49,7 @@ pub struct Party {
     pub skill_calls: i64,
 }
 
-/// The conversation and person of a turn, with the skill calls there since `window` or since the count began anew,
-/// counted up to `limit`.
+/// The conversation and person of a turn, with the skill calls since `window` or a new count began, up to `limit`.
 pub async fn party(
     store: &Store,
     conversation: &ConversationId,

@@ -145,8 +145,7 @@ pub async fn due(store: &Store, reason: PushReason) -> Result<Vec<DueRow>> {
     }
 }
 
-/// Claims a message for sending: only one instance can, only as long as its browser is notified, and a question only as
-/// long as it is open.
+/// Claims a message for sending: one instance can, while its browser is notified, and a question while it is open.
 pub fn claim(batch: &mut Batch, row: &DueRow, reason: PushReason, now: i64) {
     let (session, message): (Value, Value) = ((&row.session_id).into(), (&row.message_id).into());
     if reason == PushReason::Closed {

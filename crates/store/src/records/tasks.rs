@@ -99,8 +99,7 @@ pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Opti
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
-/// A person's open tasks that became due up to a time: the first 200 behind a due time and the task of that time that was read
-/// last.
+/// A person's open tasks that became due up to a time: the first 200 behind the task that was read last.
 pub async fn due_between(
     store: &Store,
     person: &PersonId,

@@ -1,5 +1,4 @@
-//! The chat that an answer goes to, locked while its turn ends, so that the commit that ends the turn also claims the
-//! answer for sending.
+//! The chat that an answer goes to, locked while its turn ends, so that the same commit also claims the answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,8 +17,7 @@ pub struct ChatLock {
     pub instance: InstanceId,
     /// The adapter's checkpoint of the chat.
     pub checkpoint: Option<String>,
-    /// Tells the conversation's own delivery that a message is in flight. It ends before the lock is given back, so that
-    /// no two are.
+    /// Tells the conversation's delivery that a message is in flight. It ends before the lock is given back.
     pub in_flight: InFlightMessage,
     /// Keeps everything else that is sent to this chat waiting.
     pub alone: OwnedMutexGuard<()>,

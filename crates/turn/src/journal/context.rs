@@ -28,8 +28,7 @@ use crate::wording;
 /// How many of a person's messages may say what is meant: this turn's, and a few before it.
 const OWN_MESSAGES: i64 = 4;
 
-/// A running turn, as its agents and skill calls see it. Clones share everything but the workflow's text and the token
-/// that cancels.
+/// A running turn, as its agents see it. Clones share all but the workflow's text and the token that cancels.
 #[derive(Clone)]
 pub struct TurnContext {
     pub store: Store,
@@ -270,8 +269,7 @@ impl TurnContext {
         self.io.lease.fence(&self.store)
     }
 
-    /// Adds a message to the batch, as the answer to the messages that wait for one. Call [`Self::wake_delivery`] once
-    /// the batch is written.
+    /// Adds the answer to the messages that wait for one. Call [`Self::wake_delivery`] once the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
         turns::set_answers(batch, &self.turn.id, &[]);
         let message = self.message(text, choices);

@@ -31,8 +31,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// How long a request counts: a second more than a minute, because it reaches its provider some time after it was
-/// counted.
+/// How long a request counts: a second more than a minute, because it reaches its provider after it was counted.
 const WINDOW: Duration = Duration::from_secs(61);
 /// The longest wait for a model when there is another one to ask, and for the end of a pause.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,8 +62,7 @@ struct RateLimit {
 }
 
 impl RateLimits {
-    /// A model that is asked no more often than its provider allows. `is_last` says that no other model can be asked
-    /// instead.
+    /// A model that is asked no more often than its provider allows. `is_last`: no other model can be asked instead.
     pub fn limited(
         &self,
         (name, key): (String, Option<&Secret>),

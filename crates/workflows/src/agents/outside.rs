@@ -128,8 +128,7 @@ fn unsigned(data: &Value) -> Value {
     data
 }
 
-/// A result from outside for the agents that depend on it: all of it, with a block for each author where there are
-/// several.
+/// A result from outside for the agents that depend on it: all of it, with a block for each author of several.
 pub(super) fn for_dependant(report: &Report, text: &str, data: &Value) -> PromptText {
     let (name, status) = (&report.agent_id, report.status.as_str());
     let listed = || List::of_both(text, &report.data).filter(|_| report.is_direct);

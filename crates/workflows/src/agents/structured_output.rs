@@ -20,8 +20,7 @@ pub struct StructuredOutput {
 }
 
 impl StructuredOutput {
-    /// The summary and the rest of an answer that is a JSON object, also in a block of code. Any other text is a
-    /// summary alone.
+    /// The summary and the rest of an answer that is a JSON object, also in a block of code; else the summary alone.
     pub(super) fn read(text: &str) -> (String, Option<Self>) {
         let plain = || (text.to_owned(), None);
         let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(unfenced(text)) else { return plain() };

@@ -244,8 +244,7 @@ impl Facts<'_> {
     }
 }
 
-/// Cuts lists until there is room for all, the shortest first: what it leaves of its share is the others'. Returns what is
-/// left in the end.
+/// Cuts lists until there is room for all, the shortest first: what it leaves is the others'. Returns what is left.
 fn fit<const N: usize>(mut lists: [&mut Vec<String>; N], mut room: usize) -> usize {
     let size = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
     lists.sort_by_key(|lines| size(lines));

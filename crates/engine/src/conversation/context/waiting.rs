@@ -97,8 +97,7 @@ struct Line {
     taint: Taint,
 }
 
-/// A waiting turn with its questions, as far as there is room for its message, and for the rest. What others wrote stands in
-/// blocks.
+/// A waiting turn with its questions, as far as there is room. What others wrote stands in blocks.
 fn described(
     ctx: &TurnContext,
     turn: &TurnRow,

@@ -70,8 +70,7 @@ impl Retention {
     }
 }
 
-/// Removes what lies in the folder of files for so long and belongs to none: its row was deleted, or a process died over
-/// it.
+/// Removes what lies in the folder of files for so long and has no row: that was deleted, or a process died over it.
 pub async fn remove_unknown_files(store: &Store, folder: &Path, since: Duration) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     let registered: BTreeSet<String> = files::ids(store, None).await?.into_iter().map(String::from).collect();

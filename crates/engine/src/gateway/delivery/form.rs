@@ -1,5 +1,4 @@
-//! Messages in the form that their platform accepts. Where it would need many of them for a long answer, that is a file
-//! behind its beginning.
+//! Messages in the form that their platform accepts. A long answer may be a file behind its beginning.
 
 use std::sync::Arc;
 
@@ -64,8 +63,7 @@ pub(in crate::gateway) fn is_voice_part(row: &OutboxRow, port: &Arc<dyn ChatPort
     outbound.voice.is_some() && outbound.part + 1 == port.parts(&outbound)
 }
 
-/// The message's text and file, if its text takes too many messages of a platform that takes files. Receipts stay in
-/// the message.
+/// The message's text and file, if its text takes too many messages of a platform that takes files.
 pub(in crate::gateway) fn as_file(
     port: &dyn ChatPort,
     outbound: &Outbound,

@@ -36,8 +36,7 @@ const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
 /// How long to wait for the workers before looking again for messages of earlier processes.
 const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
-/// How long what a dead instance was sending is left alone: if only its connection to the store broke, the sending may
-/// still be under way.
+/// How long what a dead instance was sending is left alone: it may only have lost the store, and be sending still.
 const MAY_BE_IN_FLIGHT: Duration = Duration::from_secs(3);
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
