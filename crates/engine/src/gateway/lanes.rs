@@ -30,10 +30,9 @@ use super::files::FileFetcher;
 use super::sharing::Cluster;
 use super::voice::Transcriber;
 use super::{SharedWorkerSet, Worker, turn_span};
-use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
-use crate::conversation::command;
 use crate::conversation::turn::{LeasedTurn, TurnOutcome};
+use crate::conversation::{Conversations, command};
 use crate::orchestrator::BasicMode;
 use pace::{Pace, WINDOW_MS};
 

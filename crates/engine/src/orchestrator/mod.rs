@@ -40,10 +40,9 @@ use adjutant_turn::journal::{
 use adjutant_turn::wording::{self, LimitReport, StatusSummary};
 use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
 use adjutant_workflows::agents::{AgentEnd, Agents, usable};
-use adjutant_workflows::command;
-use adjutant_workflows::graph;
 use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::run::Runner;
+use adjutant_workflows::{command, graph};
 use tokio::task::JoinSet;
 
 use crate::basic::Understood;

@@ -1,11 +1,9 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use adjutant_l10n::skills;
-use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_store::inbox;
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::turns;
+use adjutant_store::{StoreError, inbox, turns};
 use adjutant_turn::journal::{Limit, LimitReached, Suspend, fail_point};
 use adjutant_turn::trust::{ActionKind, ApprovalReason, OwnWords, Target};
 use adjutant_turn::wording;

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use adjutant_skills::builtin;
-use adjutant_store::Result;
 use adjutant_store::context::{ActiveSchedule, ContextData, OpenTask};
-use adjutant_store::executions;
 use adjutant_store::memories::MemoryRow;
 use adjutant_store::objects::ObjectRow;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::watches::TurnItems;
+use adjutant_store::{Result, executions};
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::clock::recurring::CronRule;
 use adjutant_types::clock::span::Span;

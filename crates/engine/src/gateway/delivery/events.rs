@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use adjutant_chat::Progress;
 use adjutant_turn::journal::{TurnEvent, TurnEventQueue};
-use adjutant_types::TurnId;
-use adjutant_types::metrics;
+use adjutant_types::{TurnId, metrics};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
-use adjutant_store::Result;
-use adjutant_store::leases;
 use adjutant_store::outbox::{self, OutboxRow};
+use adjutant_store::{Result, leases};
 use adjutant_types::ConversationId;
 
 use super::outbox::Deliverer;
