@@ -163,9 +163,7 @@ impl<'a> ActiveCall<'a> {
             has_waited: false,
         }
     }
-}
 
-impl ActiveCall<'_> {
     async fn make(&mut self) -> Result<CallEnd> {
         self.load_accounts().await?;
         let skill = self.granted()?;

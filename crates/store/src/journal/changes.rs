@@ -48,7 +48,6 @@ pub async fn prune(store: &Store) -> Result<()> {
     if count <= MAX_ROWS {
         return Ok(());
     }
-    let mut batch = Batch::new();
-    batch.run("DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1", [MAX_ROWS.into()]);
-    store.write(batch).await.map(drop)
+    let sql = "DELETE FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - $1";
+    store.write(Batch::of(sql, [MAX_ROWS.into()])).await.map(drop)
 }

@@ -71,9 +71,8 @@ pub(super) fn progress_became_part(batch: &mut Batch, row: &OutboxRow) {
 
 /// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
 pub async fn set_progress_receipt(store: &Store, turn: &TurnId, receipt: Option<&str>) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
-    store.write(batch).await.map(|_| ())
+    let sql = "UPDATE turns SET progress_receipt = $1 WHERE id = $2";
+    store.write(Batch::of(sql, [receipt.into(), turn.into()])).await.map(drop)
 }
 
 /// The receipt of the message that shows a turn's progress, and the first event that the turn answers.

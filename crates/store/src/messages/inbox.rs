@@ -189,9 +189,7 @@ impl<'a> NewRow<'a> {
             is_addressed: true,
         }
     }
-}
 
-impl NewRow<'_> {
     /// Whether nothing of it is still to be heard or fetched.
     pub fn is_whole(&self) -> bool {
         self.voice.is_none() && self.files.is_empty()

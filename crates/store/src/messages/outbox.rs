@@ -152,9 +152,7 @@ impl OutboxRow {
             voice: self.speech.as_deref().map(voice),
         }
     }
-}
 
-impl OutboxRow {
     fn text_form(&self) -> Form {
         let part = usize::try_from(self.form_part).unwrap_or(0);
         match self.form {

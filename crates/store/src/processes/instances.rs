@@ -65,9 +65,7 @@ pub async fn register(store: &Store, instance: &Instance, settings: &BTreeMap<St
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let settings = serde_json::to_string(settings).unwrap_or_default();
     let about = instance.about.get_or_init(|| About { host: host.trim().to_owned(), settings });
-    let mut batch = Batch::new();
-    about.tell(&mut batch, &instance.id);
-    store.write(batch).await.map(drop)
+    store.write(Batch::with(|batch| about.tell(batch, &instance.id))).await.map(drop)
 }
 
 /// The live processes, oldest first.

@@ -213,10 +213,7 @@ impl Instance {
         self.peer_count.store(peer_count, Ordering::Relaxed);
         let mut dead = Vec::new();
         for other in dead_ids {
-            let mut batch = Batch::new();
-            batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&other).into()]);
-            batch.run("DELETE FROM instances WHERE id = $1", [(&other).into()]);
-            store.write(batch).await?;
+            store.write(leaving(&other)).await?;
             if let Lock::File { folder, .. } = &self.lock {
                 // Another process may have removed it just now.
                 let _ = std::fs::remove_file(folder.join(other.as_str()));
@@ -273,23 +270,16 @@ impl Instance {
 
     /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead.
     pub async fn leave(&self, store: &Store) -> Result<()> {
-        store.write(self.leaving()).await?;
+        store.write(leaving(&self.id)).await?;
         self.remove_lock();
         Ok(())
     }
 
     /// Leaves as the store's last write: whoever stopped waiting for a lease may get it yet.
     pub async fn leave_and_close(&self, store: &Store) -> Result<()> {
-        store.close_with(self.leaving()).await?;
+        store.close_with(leaving(&self.id)).await?;
         self.remove_lock();
         Ok(())
-    }
-
-    fn leaving(&self) -> Batch {
-        let mut batch = Batch::new();
-        batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&self.id).into()]);
-        batch.run("DELETE FROM instances WHERE id = $1", [(&self.id).into()]);
-        batch
     }
 
     fn remove_lock(&self) {
@@ -308,9 +298,7 @@ impl Instance {
 
     /// Takes a lease, if it is free.
     pub async fn acquire(&self, store: &Store, name: String) -> Result<Option<Lease>> {
-        let mut batch = Batch::new();
-        self.take(&name, &mut batch);
-        match store.write(batch).await {
+        match store.write(Batch::with(|batch| self.take(&name, batch))).await {
             Ok(returned) => Ok(Some(self.taken(name, &returned))),
             Err(StoreError::Stale(_)) => Ok(None),
             Err(error) => Err(error),
@@ -323,6 +311,12 @@ impl Instance {
         let (heartbeat, owner) = (self.heartbeat.clone(), self.owner.clone());
         Lease { name, instance: self.id.clone(), epoch, heartbeat, owner }
     }
+}
+
+fn leaving(instance: &InstanceId) -> Batch {
+    let mut batch = Batch::of("UPDATE leases SET instance = NULL WHERE instance = $1", [instance.into()]);
+    batch.run("DELETE FROM instances WHERE id = $1", [instance.into()]);
+    batch
 }
 
 impl Lease {
@@ -346,10 +340,9 @@ impl Lease {
 
     /// A batch that returns the lease; it is written only if we had it.
     pub fn release(&self) -> Batch {
-        let mut batch = Batch::new();
         let sql = "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3";
-        batch.must(Stale::LeaseLost, sql, [(&self.name).into(), (&self.instance).into(), self.epoch.into()]);
-        batch
+        let held = [(&self.name).into(), (&self.instance).into(), self.epoch.into()];
+        Batch::requiring(Stale::LeaseLost, sql, held)
     }
 }
 

@@ -62,9 +62,8 @@ pub async fn add(store: &Store, challenge: &str, row: &PasskeyRow) -> Result<boo
 
 /// Removes a passkey of this person. The sessions that it began end with it.
 pub async fn remove(store: &Store, key: &str, person: &PersonId) -> Result<()> {
-    let mut batch = Batch::new();
-    batch.run("DELETE FROM passkeys WHERE key = $1 AND person_id = $2", [key.into(), person.into()]);
-    store.write(batch).await.map(drop)
+    let sql = "DELETE FROM passkeys WHERE key = $1 AND person_id = $2";
+    store.write(Batch::of(sql, [key.into(), person.into()])).await.map(drop)
 }
 
 /// Begins a session with a passkey that answers this challenge, as long as it is there and belongs to the person. Returns

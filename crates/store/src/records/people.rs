@@ -214,19 +214,17 @@ pub async fn conversation(
 ) -> Result<Conversation> {
     let mut found = find_conversation(store, channel, chat).await?;
     if found.is_none() {
-        let mut batch = Batch::new();
         let sql = "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
-        batch.run(sql, values! { store.new_id::<String>(), channel, chat, person, !direct, store.now() });
-        store.write(batch).await?;
+        let row = values! { store.new_id::<String>(), channel, chat, person, !direct, store.now() };
+        store.write(Batch::of(sql, row)).await?;
         found = find_conversation(store, channel, chat).await?;
     }
     let mut conversation =
         found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{chat} is gone")))?;
     if !conversation.shared && (!direct || conversation.person_id != *person) {
-        let mut batch = Batch::new();
-        batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);
-        store.write(batch).await?;
+        let sql = "UPDATE conversations SET shared = 1 WHERE id = $1";
+        store.write(Batch::of(sql, [(&conversation.id).into()])).await?;
         conversation.shared = true;
     }
     Ok(conversation)

@@ -91,9 +91,8 @@ pub async fn session(store: &Store, secret: &str) -> Result<Option<SessionRow>> 
         WHERE digest = $1 AND expires_at > $2";
     let found: Option<SessionRow> = store.first(sql, &[digest(secret).into(), now.into()]).await?;
     if let Some(session) = found.as_ref().filter(|session| session.seen_at + SEEN_MS < now) {
-        let mut batch = Batch::new();
-        batch.run("UPDATE web_sessions SET seen_at = $1 WHERE id = $2", [now.into(), (&session.id).into()]);
-        store.write(batch).await?;
+        let sql = "UPDATE web_sessions SET seen_at = $1 WHERE id = $2";
+        store.write(Batch::of(sql, [now.into(), (&session.id).into()])).await?;
     }
     Ok(found)
 }
@@ -107,10 +106,9 @@ pub async fn sessions(store: &Store, person: Option<&PersonId>) -> Result<Vec<Se
 
 /// Ends a session, of one person or of anybody. False when there is none.
 pub async fn revoke(store: &Store, name: &str, person: Option<&PersonId>) -> Result<bool> {
-    let mut batch = Batch::new();
     let sql = "DELETE FROM web_sessions WHERE id = $1 AND ($2 = '' OR person_id = $2)";
-    batch.must(Stale::CodeUsed, sql, [name.into(), person.map_or("", |person| person.as_str()).into()]);
-    store.try_write(batch).await
+    let whose = [name.into(), person.map_or("", |person| person.as_str()).into()];
+    store.try_write(Batch::requiring(Stale::CodeUsed, sql, whose)).await
 }
 
 /// Gives a person an account on the channel of the page, under our own id for them.
