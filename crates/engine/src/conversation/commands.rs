@@ -135,7 +135,6 @@ impl Conversations {
         })
     }
 
-    /// Pauses the conversation's running turns.
     async fn pause(&self, row: &InboxRow) -> Result<String> {
         let mut is_any = false;
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {

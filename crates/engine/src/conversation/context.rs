@@ -35,7 +35,6 @@ pub struct PromptContext {
     pub messages: FirstMessages,
     /// The outside sources of what they say.
     pub taint: Taint,
-    /// Whether the history should be compacted afterwards.
     pub needs_compacting: bool,
 }
 

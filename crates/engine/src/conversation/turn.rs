@@ -89,11 +89,9 @@ impl Conversations {
         let returned = self.store.write(batch).await?;
         let lease = self.instance.taken(name, &returned);
         let rows = executions::of_turn(&self.store, &turn.id).await?;
-        let Some(root) =
-            rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.clone())
-        else {
-            return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
-        };
+        let root = rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator);
+        let missing = || StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id));
+        let root = root.map(|row| row.id.clone()).ok_or_else(missing)?;
         let leased = LeasedTurn { turn, lease, root, rows };
         if leased.turn.failures >= 3 {
             self.give_up(&leased).await?;

@@ -529,23 +529,20 @@ impl Run<'_> {
                 agent.status = report.status;
                 agent.report = Some(*report);
             }
-            // The agent goes on from this row, which must not look as if nothing had started.
-            AgentEnd::Suspended(Suspend::ForPerson) => {
+            AgentEnd::Suspended(why) => {
+                // The agent goes on from this row, which must not look as if nothing had started.
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
-            }
-            AgentEnd::Suspended(Suspend::Until(until)) => {
-                agent.status = ExecutionStatus::Waiting;
-                agent.row.status = ExecutionStatus::Waiting;
-                self.wake_at = Some(self.wake_at.map_or(until, |at| at.min(until)));
-            }
-            AgentEnd::Suspended(Suspend::AtLimit(_)) => {
-                agent.limit_reached = true;
-                agent.status = ExecutionStatus::Waiting;
-                agent.row.status = ExecutionStatus::Waiting;
-                let mut batch = self.ctx.batch();
-                executions::wait(&mut batch, &agent.row.id);
-                self.ctx.store.write(batch).await?;
+                match why {
+                    Suspend::ForPerson => {}
+                    Suspend::Until(at) => self.wake_at = Some(self.wake_at.map_or(at, |first| first.min(at))),
+                    Suspend::AtLimit(_) => {
+                        agent.limit_reached = true;
+                        let mut batch = self.ctx.batch();
+                        executions::wait(&mut batch, &agent.row.id);
+                        self.ctx.store.write(batch).await?;
+                    }
+                }
             }
         }
         Ok(())

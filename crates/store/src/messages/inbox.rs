@@ -55,7 +55,6 @@ pub struct InboxRow {
     pub taint: Taint,
     /// The question that a press or typed answer is for.
     pub question_id: Option<QuestionId>,
-    /// When it arrived, in milliseconds.
     pub received_at: i64,
     /// JSON: the voice note that it was spoken in, until the note is transcribed.
     pub voice: Option<String>,
@@ -260,7 +259,6 @@ fn arguments(row: &NewRow<'_>, is_held_back: bool, now: i64) -> [Value; 15] {
     }
 }
 
-/// How many messages of a stranger are held back.
 pub async fn count_held_back(store: &Store, person: &PersonId) -> Result<i64> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
@@ -391,7 +389,6 @@ pub fn take_arriving(batch: &mut Batch, key: &str, turn: &TurnId) {
     batch.must(Stale::MessageTaken, sql, [turn.into(), key.into()]);
 }
 
-/// Records that a turn took a row.
 pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
     let sql = "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'";
     batch.must(Stale::MessageTaken, sql, [turn.into(), id.into()]);

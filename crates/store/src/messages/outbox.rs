@@ -18,7 +18,6 @@ pub use super::forms::{become_file, change_form, give_up, say_instead};
 pub struct OutboxRow {
     /// 22 characters, the same for each attempt.
     pub id: OutboxId,
-    /// The configured channel it goes to.
     pub channel: String,
     /// The platform's id of the place there.
     pub place: String,
@@ -314,7 +313,6 @@ pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>>
     store.value(SQL, &[turn.into()]).await
 }
 
-/// The receipt of the last message sent to a conversation.
 pub async fn last_receipt(store: &Store, conversation: &ConversationId) -> Result<Option<String>> {
     const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
                         ORDER BY seq DESC LIMIT 1";

@@ -175,7 +175,6 @@ impl Instance {
         batch
     }
 
-    /// Notes how much of a processor this process uses, in thousandths, for other instances to read.
     pub fn set_load(&self, load: i64) {
         self.load.store(load, Ordering::Relaxed);
     }
@@ -185,12 +184,10 @@ impl Instance {
         self.peer_count.load(Ordering::Relaxed) == 0
     }
 
-    /// The channels whose turns it runs with other instances.
     pub fn shares(&self) -> &[String] {
         &self.shares
     }
 
-    /// The instance of the rows that it journals for whoever comes first: nobody, if other instances may.
     pub fn owner(&self) -> &InstanceId {
         &self.owner
     }
@@ -296,7 +293,6 @@ impl Instance {
         batch.must_return(Stale::LeaseTaken, sql, [name.into(), (&self.id).into()]);
     }
 
-    /// Takes a lease, if it is free.
     pub async fn acquire(&self, store: &Store, name: String) -> Result<Option<Lease>> {
         match store.write(Batch::with(|batch| self.take(&name, batch))).await {
             Ok(returned) => Ok(Some(self.taken(name, &returned))),

@@ -30,7 +30,6 @@ pub struct Allowed {
     pub since: i64,
 }
 
-/// Whether an account is on the list.
 pub async fn is_allowed(store: &Store, channel: &str, user: &str) -> Result<bool> {
     let sql = "SELECT count(*) FROM allowed WHERE channel = $1 AND user_id = $2";
     Ok(store.count(sql, &[channel.into(), user.into()]).await? > 0)

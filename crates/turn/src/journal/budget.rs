@@ -12,27 +12,18 @@ use adjutant_store::spending::Amount;
 use adjutant_types::StopReason;
 use parking_lot::Mutex;
 
+/// What there is too much of: in a turn, in a person's day, in everybody's day, or in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Agents per turn.
     Agents,
-    /// Skill calls per turn.
     SkillCalls,
-    /// Orchestrator calls per turn.
     OrchestratorCalls,
-    /// Time per turn.
     Time,
-    /// Tokens per turn.
     Tokens,
-    /// Money per turn.
     Cost,
-    /// A person's tokens per day.
     DayTokens,
-    /// A person's money per day.
     DayCost,
-    /// Everybody's tokens per day.
     AllDayTokens,
-    /// Everybody's money per day.
     AllDayCost,
     /// Skill calls per conversation.
     ConversationCalls,

@@ -39,7 +39,6 @@ use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
 pub const AT_ONCE: usize = 4;
-/// The maximum number of files of one message.
 const MAX_FILES: usize = 10;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -49,7 +48,6 @@ pub struct FileFetcher {
     pub ports: Ports,
     pub folder: Arc<Folder>,
     pub reader: Arc<Reader>,
-    /// Limits the messages whose files are fetched at the same time.
     pub slots: Semaphore,
     pub clock: SharedClock,
 }

@@ -99,7 +99,6 @@ impl Health {
         channels.get(channel).is_none_or(|channel| channel.is_receiver)
     }
 
-    /// Whether every channel has stopped for good.
     pub fn all_stopped(&self) -> bool {
         let channels = self.channels.lock();
         !channels.is_empty() && channels.values().all(|channel| channel.stopped)
@@ -118,7 +117,6 @@ impl Health {
         self.wait_until(|| self.all_reported() && !self.all_stopped()).await;
     }
 
-    /// Waits until every channel has stopped for good.
     pub async fn wait_until_all_stopped(&self) {
         self.wait_until(|| self.all_stopped()).await;
     }

@@ -94,7 +94,6 @@ struct Decision {
     is_addressed: bool,
 }
 
-/// The voice note, the files and the mentions of a message.
 #[derive(Default)]
 struct Attached {
     voice: Option<UnheardNote>,

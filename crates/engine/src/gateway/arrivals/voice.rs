@@ -52,7 +52,6 @@ const TYPED: i64 = 20;
 pub struct Transcriber {
     pub voice: Voice,
     pub ports: Ports,
-    /// Limits the notes that are listened to at the same time.
     pub slots: Semaphore,
     /// Where files lie while they are downloaded and sent.
     pub folder: PathBuf,

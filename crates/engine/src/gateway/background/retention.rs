@@ -26,7 +26,6 @@ const LEASE: &str = "retention";
 pub struct Retention {
     pub store: Store,
     pub instance: Arc<Instance>,
-    /// How long each kind of data is retained.
     pub ages: Ages,
     /// The folder of the files that people sent.
     pub folder: PathBuf,

@@ -33,11 +33,8 @@ pub(crate) const MAX_FAILURES: i64 = 3;
 /// The schedules, reminders and watches of the channels of this process; see also [`crate::watching`].
 #[derive(Clone)]
 pub struct Scheduler {
-    /// The conversations that the messages go to.
     pub conversations: Arc<Conversations>,
-    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// Whether a missed run is caught up.
     pub catch_up: bool,
     /// Held while a model judges what watches have found.
     pub judging: Arc<tokio::sync::Mutex<()>>,
