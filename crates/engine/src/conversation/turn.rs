@@ -25,11 +25,10 @@ use adjutant_turn::journal::{
     TurnIo, TurnLimits, TurnTrust, fail_point,
 };
 use adjutant_turn::wording::{self, StatusSummary};
-use adjutant_types::metrics;
 use adjutant_types::text::one_line;
 use adjutant_types::{
     AccountService, Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, ItemNoun, NOTHING_TO_TELL,
-    QuestionKind, QuestionState, TurnId, TurnStatus, WatchItem,
+    QuestionKind, QuestionState, TurnId, TurnStatus, WatchItem, metrics,
 };
 use parking_lot::Mutex;
 use tracing::Instrument;

@@ -68,9 +68,8 @@ use adjutant_turn::journal::TurnContext;
 use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
-use adjutant_types::text;
 use adjutant_types::{
-    AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Own, Taint, ours,
+    AccountId, AccountService, Allowance, ErrorText, ExecutionId, FromCall, Own, Taint, ours, text,
 };
 
 use super::accounts::{CallAccounts, PersonAccounts};

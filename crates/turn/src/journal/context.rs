@@ -11,10 +11,9 @@ use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::room_rules::RoomRule;
 use adjutant_store::watches::TurnItems;
 use adjutant_store::{Batch, Result, Store, calls, outbox, turns};
-use adjutant_types::clock;
 use adjutant_types::{
     ConversationId, ExecutionId, NOTHING_TO_TELL, OutboxId, PersonId, QuestionId, QuestionKind,
-    QuestionState, TurnId, with_words,
+    QuestionState, TurnId, clock, with_words,
 };
 use chrono_tz::Tz;
 use parking_lot::Mutex;
