@@ -131,6 +131,12 @@ impl Registry {
             .map(str::to_owned)
     }
 
+    /// Why there is no skill of this name.
+    pub fn missing(&self, name: &str) -> String {
+        let near = self.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        format!("there is no skill \"{name}\"{near}")
+    }
+
     /// Every skill in a line: sorted, and the same bytes for the same skills.
     pub fn catalogue(&self) -> &str {
         &self.catalogue

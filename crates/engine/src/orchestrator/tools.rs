@@ -195,12 +195,8 @@ fn admit(context: ToolContext<'_>, dispatch: Dispatch, (n, idx): (i64, i64)) -> 
         skills.dedup();
         skills
     });
-    for name in asked.iter().flatten() {
-        if registry.get(name).is_none() {
-            let near =
-                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            return Err(format!("there is no skill \"{name}\"{near}"));
-        }
+    if let Some(name) = asked.iter().flatten().find(|name| registry.get(name).is_none()) {
+        return Err(registry.missing(name));
     }
     let task = AgentTask {
         agent_id,
@@ -260,11 +256,7 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> PromptText {
         return list(registry, format!("{}: {} found", domain.name, found.len()), &found);
     }
     if let Some(name) = &wanted.name {
-        let Some(skill) = registry.get(name) else {
-            let near =
-                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            return error(&format!("there is no skill \"{name}\"{near}"));
-        };
+        let Some(skill) = registry.get(name) else { return error(&registry.missing(name)) };
         let whole = json!({
             "name": skill.name, "summary": skill.summary, "risk": skill.risk.as_str(), "parameters": skill.parameters,
         });

@@ -209,7 +209,7 @@ impl Agents {
         }
         let unknown = wanted.skills.iter().flatten().find(|name| run.registry.get(name).is_none());
         if let Some(name) = unknown {
-            return Err(no_skill(run.registry, name).into());
+            return Err(run.registry.missing(name).into());
         }
         let name = run.row.agent_id.as_deref().unwrap_or_default();
         let before = existing.iter().chain(made).filter(|row| row.role.as_ref() == Some(&role.name)).count();
@@ -262,11 +262,6 @@ impl Agents {
     ) -> BoxFuture<'a, Result<AgentEnd>> {
         Box::pin(self.run(ctx, registry, row, job))
     }
-}
-
-fn no_skill(registry: &Registry, name: &str) -> String {
-    let near = registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    format!("there is no skill \"{name}\"{near}")
 }
 
 /// Whether a person said no to it, or to something below it.
