@@ -126,7 +126,7 @@ impl Running {
         handle
     }
 
-    fn remove(&self, turn: &TurnId) {
+    pub fn remove(&self, turn: &TurnId) {
         let removed = self.turns.lock().remove(turn);
         removed.inspect(|handle| handle.ended.cancel());
     }
@@ -156,11 +156,6 @@ impl Running {
 }
 
 impl Conversations {
-    /// Removes a turn that panicked from the running ones.
-    pub fn remove_running(&self, turn: &TurnId) {
-        self.running.remove(turn);
-    }
-
     /// Whether this turn runs, here or in another instance, and takes over what its person writes.
     pub async fn is_talk(&self, turn: &TurnId) -> Result<bool> {
         let turn = turns::by_id(&self.store, turn).await?;

@@ -310,7 +310,7 @@ impl Lanes {
         let run = std::panic::AssertUnwindSafe(Box::pin(self.conversations.run(&mut leased))).catch_unwind();
         let Ok(outcome) = run.await else {
             tracing::error!("a turn panicked; retrying");
-            self.conversations.remove_running(&turn);
+            self.conversations.running.remove(&turn);
             self.conversations.failed(leased).await?;
             return Ok(TurnOutcome::Suspended);
         };

@@ -119,18 +119,14 @@ impl Agents {
         let slot = Slot::new(ctx.limits.slots.clone());
         tokio::select! {
             () = slot.take() => {}
-            () = ctx.control.cancel.cancelled() => {
-                return self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await;
-            }
+            () = ctx.control.cancel.cancelled() => return self.cancel(ctx, registry, row).await,
         }
         let run = AgentRun { ctx, registry, row, job, slot };
         let work = self.work(&run);
         let work = tokio::select! {
             work = work => Some(work?),
             () = tokio::time::sleep(timeout) => None,
-            () = ctx.control.cancel.cancelled() => {
-                return self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await;
-            }
+            () = ctx.control.cancel.cancelled() => return self.cancel(ctx, registry, row).await,
         };
         match work {
             None => {
