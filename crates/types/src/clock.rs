@@ -15,19 +15,10 @@ use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, TimeDelta, TimeZone
 use chrono_tz::Tz;
 
 /// The months as people write them, in small letters.
+#[rustfmt::skip]
 pub const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
 ];
 /// The days of a week, from Monday, in small letters.
 pub const WEEKDAYS: [&str; 7] =

@@ -14,26 +14,18 @@ use crate::{Output, Skill, sources};
 
 /// The domains whose things a person keeps, with their ids in `data`.
 const STORED: [&str; 6] = ["tasks", "memory", "schedule", "contacts", "calendar", "watch"];
+/// The effects on them that keep a text of the call.
+#[rustfmt::skip]
+const KEEPING_TEXT: [ActionKind; 9] = [
+    ActionKind::TaskCreate, ActionKind::TaskChange, ActionKind::EventCreate, ActionKind::EventChange,
+    ActionKind::ContactCreate, ActionKind::ContactChange, ActionKind::MemorySave, ActionKind::ScheduleCreate,
+    ActionKind::WatchCreate,
+];
 /// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
+#[rustfmt::skip]
 const WORDLESS: [&str; 18] = [
-    "id",
-    "due",
-    "start",
-    "end",
-    "duration",
-    "span",
-    "recurrence",
-    "when",
-    "timezone",
-    "instance",
-    "scope",
-    "kind",
-    "priority",
-    "calendar",
-    "account",
-    "state",
-    "all",
-    "topic",
+    "id", "due", "start", "end", "duration", "span", "recurrence", "when", "timezone", "instance", "scope",
+    "kind", "priority", "calendar", "account", "state", "all", "topic",
 ];
 
 impl ActiveCall<'_> {
@@ -69,23 +61,8 @@ impl ActiveCall<'_> {
     ) -> Result<(), StoreError> {
         let (ctx, domain) = (self.ctx, domain(skill));
         let Some(id) = output.data["id"].as_str().filter(|_| STORED.contains(&domain)) else { return Ok(()) };
-        let keeps_text =
-            super::implementation(skill).and_then(|builtin| builtin.action()).is_some_and(|kind| {
-                use ActionKind::*;
-                matches!(
-                    kind,
-                    TaskCreate
-                        | TaskChange
-                        | EventCreate
-                        | EventChange
-                        | ContactCreate
-                        | ContactChange
-                        | MemorySave
-                        | ScheduleCreate
-                        | WatchCreate
-                )
-            });
-        if keeps_text && !self.says_own().await? {
+        let kind = super::implementation(skill).and_then(|builtin| builtin.action());
+        if kind.is_some_and(|kind| KEEPING_TEXT.contains(&kind)) && !self.says_own().await? {
             let title = texts(self.call.arguments).first().copied().unwrap_or_default();
             taints::mark(writes, &ctx.turn.person.id, domain, id, title, &self.call.taint);
         }

@@ -7,21 +7,10 @@ const LONG: usize = 40;
 /// The part of a note that stands beside an identifier.
 const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
+#[rustfmt::skip]
 const NOTED: [&str; 14] = [
-    "instance",
-    "from",
-    "to",
-    "organizer",
-    "attendees",
-    "emails",
-    "phones",
-    "recurrence",
-    "notes",
-    "snippet",
-    "since",
-    "quote",
-    "folder",
-    "attachments",
+    "instance", "from", "to", "organizer", "attendees", "emails", "phones", "recurrence", "notes", "snippet",
+    "since", "quote", "folder", "attachments",
 ];
 /// Stands behind the attachments of an email.
 const HOW_TO_READ: &str = " (email.attachment reads one by its number)";

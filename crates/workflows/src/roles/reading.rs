@@ -15,21 +15,10 @@ const MAX_DURATION: Duration = Duration::from_hours(1);
 const MAX_CALLS: u32 = 1000;
 /// The default of `context_limit`, in tokens.
 const CONTEXT_LIMIT: u32 = 12_000;
+#[rustfmt::skip]
 const KEYS: [&str; 14] = [
-    "name",
-    "description",
-    "prompt",
-    "prompt_file",
-    "model",
-    "skills",
-    "deny",
-    "effects",
-    "max_model_calls",
-    "max_skill_calls",
-    "max_duration",
-    "context",
-    "context_limit",
-    "delegates_to",
+    "name", "description", "prompt", "prompt_file", "model", "skills", "deny", "effects", "max_model_calls",
+    "max_skill_calls", "max_duration", "context", "context_limit", "delegates_to",
 ];
 
 /// A role as its file has it: patterns and names aren't resolved yet.

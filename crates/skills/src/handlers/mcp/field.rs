@@ -18,29 +18,11 @@ const MAX_LISTED: usize = 50;
 const MAX_LABEL: usize = 60;
 
 /// Words that name something secret.
+#[rustfmt::skip]
 const SECRETS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "secret",
-    "secrets",
-    "api key",
-    "apikey",
-    "access key",
-    "private key",
-    "token",
-    "credential",
-    "credentials",
-    "pin",
-    "cvv",
-    "cvc",
-    "card number",
-    "credit card",
-    "security code",
-    "one time code",
-    "otp",
-    "verification code",
+    "password", "passwd", "passphrase", "passcode", "secret", "secrets", "api key", "apikey", "access key",
+    "private key", "token", "credential", "credentials", "pin", "cvv", "cvc", "card number", "credit card",
+    "security code", "one time code", "otp", "verification code",
 ];
 
 /// Answers other than a value: the words of the buttons, whatever their labels are.
