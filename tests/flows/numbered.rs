@@ -131,11 +131,11 @@ async fn a_press_says_that_something_else_was_meant_and_the_question_stays_open(
     app.says("ada", "bread").await;
     app.says("ada", "shall we?").await;
     let which = app.says("ada", "yes").await;
-    assert_eq!(which.buttons(), ["Yes", "No, something else"]);
-    let answer = app.presses("ada", &which, "No, something else").await;
+    assert_eq!(which.buttons(), ["Yes to 13", "No to 13", "Something else"]);
+    let answer = app.presses("ada", &which, "Something else").await;
     assert!(answer.text.starts_with("OK, this one still waits"), "{}", answer.text);
     assert!(titles(&app).await.is_empty());
-    app.presses("ada", &which, "Yes").await;
+    app.presses("ada", &which, "Yes to 13").await;
     app.rests().await;
     assert_eq!(titles(&app).await, ["bread"]);
     app.ends_well().await;
@@ -152,7 +152,7 @@ async fn what_may_be_for_the_models_own_text_above_a_question_is_asked_back() {
         assert!(which.text.starts_with("Do you mean this?"), "{answer}: {}", which.text);
         let which = app.replies_to("ada", &asked, answer).await;
         assert!(which.text.starts_with("Do you mean this?"), "{answer}: {}", which.text);
-        app.presses("ada", &which, "No, something else").await;
+        app.presses("ada", &which, "Something else").await;
         app.presses("ada", &asked, "Reject").await;
         app.rests().await;
         assert!(titles(&app).await.is_empty());

@@ -12,7 +12,8 @@ use super::Run;
 use super::tools::{self, ABOUT};
 
 /// The commands whose wish no skill carries out.
-const TYPED: [&str; 9] = ["new", "spawn", "rules", "room", "mine", "accounts", "link", "web", "pair"];
+const TYPED: [&str; 10] =
+    ["new", "stop", "spawn", "rules", "room", "mine", "accounts", "link", "web", "pair"];
 
 impl Run<'_> {
     /// The skills of the domain, and what else there is.

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use adjutant_chat::is_told;
 use adjutant_l10n as l10n;
 use adjutant_skills::{ErrorKind, Handler, builtin, call};
-use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Result, outbox, rules, turns};
 use adjutant_turn::journal::dialogue::Round;
@@ -71,7 +70,7 @@ impl Run<'_> {
     /// An answer below what the model said as its answer while agents were open, or beside results that are the answer, and
     /// what is longer than a line, as far as no question has shown it. Where there is nothing to tell, that isn't told either.
     async fn below_texts_beside(&self, mut answer: String) -> Result<String> {
-        let is_silent = answer.is_empty();
+        let is_silent = answer.is_empty() && self.dialogue.unanswered().is_none();
         let last = self.dialogue.unanswered().map(|round| round.n);
         let is_beside = |round: &&Round| {
             let is_answer =
@@ -91,21 +90,18 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// Whether a text beside calls is told with the answer. A line says what is being done; but it may answer a part of the
-    /// message: with a number that neither that nor the calls hold, or beside effects alone, if something was asked.
+    /// Whether a text beside calls is told with the answer. A line says what is being done, but if no model writes below it,
+    /// it may answer a part of the message: where that asks, or with a number that neither it nor the calls hold.
     fn tells(&self, Round { text, calls, .. }: &Round) -> bool {
         let message = self.ctx.trust.own_text.as_deref().unwrap_or_default();
         let is_known = |number: &str| {
             message.contains(number) || calls.iter().any(|call| call.arguments.contains(number))
         };
-        let has_number = || text.split(|char: char| !char.is_numeric()).any(|number| !is_known(number));
-        let asks = || message.contains(['?', '？']);
-        let is_effect = |call: &ToolCallRow| {
-            let at = (Some(call.n), Some(call.idx));
-            let mut agents = self.task_graph.agents.iter();
-            agents.any(|agent| (agent.row.call_n, agent.row.call_idx) == at && self.effect(agent).is_some())
+        let may_answer = || {
+            let mut numbers = text.split(|char: char| !char.is_numeric());
+            message.contains(['?', '？']) || numbers.any(|number| !is_known(number))
         };
-        !calls.is_empty() && (is_told(text) || has_number() || (calls.iter().all(is_effect) && asks()))
+        !calls.is_empty() && (is_told(text) || (self.dialogue.unanswered().is_some() && may_answer()))
     }
 
     /// The texts beside calls, shown above the answer while that is written.

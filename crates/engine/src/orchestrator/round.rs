@@ -186,7 +186,7 @@ impl Run<'_> {
     /// others stay with the model.
     fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
         let has_titles = self.answers_with_titles();
-        let mut texts = Vec::new();
+        let (mut texts, mut is_rejected) = (Vec::new(), false);
         for id in awaited.iter().flat_map(|call| &call.agents) {
             let agent = self.task_graph.get(id)?;
             let report = self.task_graph.report(agent);
@@ -197,9 +197,8 @@ impl Run<'_> {
                 continue;
             }
             let is_asked = agent.task.as_answer && agent.task.is_direct();
-            // Of several, the model says what wasn't done.
-            if is_asked && awaited.len() == 1 && why == l10n::skills::rejected() {
-                texts.push(l10n::orchestrator::not_done());
+            if is_asked && why == l10n::skills::rejected() {
+                is_rejected = true;
                 continue;
             }
             if !is_asked || report.status != ExecutionStatus::Completed {
@@ -211,6 +210,11 @@ impl Run<'_> {
                 false if self.is_numbered(agent) => report.for_person(),
                 false => self.list_of_events(agent, &report)?,
             });
+        }
+        if is_rejected {
+            // Of several, the model says what wasn't done.
+            let is_all = texts.is_empty();
+            texts.push(is_all.then(l10n::orchestrator::not_done)?);
         }
         let is_whole = awaited.len() == round.calls.len() && !self.task_graph.is_open();
         let is_answer = is_whole && !texts.is_empty();

@@ -37,13 +37,11 @@ which-of-several =
     Reply “yes to { $first }” or “no to { $second }”.
 # $which: one of the three above.
 no-such-number = No open question has the number { $number }. { $which }
-yes-button = Yes
-no-button = No
 # The person's yes or no wasn't for the one open question.
-other-button = No, something else
+other-button = Something else
 # To a press of that button: the question stays open.
 still-waits = OK, this one still waits for your answer. Say in a few words what you meant.
-# $number: one of several questions.
+# $number: the number of the question.
 yes-to-button = Yes to { $number }
 no-to-button = No to { $number }
 

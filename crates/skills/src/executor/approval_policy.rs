@@ -242,7 +242,8 @@ impl ActiveCall<'_> {
         let is_done = |row: &ExecutionRow| {
             let is_other = row.kind == ExecutionKind::Skill && row.id != self.row.id;
             // A draft's text isn't read, so there is one.
-            is_other && row.skill == self.row.skill && (is_draft || row.parameters == self.row.parameters)
+            let is_alike = is_draft || row.parameters == self.row.parameters;
+            is_other && row.skill == self.row.skill && is_alike && row.status != ExecutionStatus::Failed
         };
         if action.reach() != Reach::Own || rows.iter().any(is_done) {
             return Ok(false);
@@ -258,6 +259,8 @@ impl ActiveCall<'_> {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
                 ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
                 ("title", Some(title)) if is_new && read.calls(title) => {}
+                ("start" | "due", Some(time)) if !read.allows_time(time) => return Ok(false),
+                ("duration", _) => {}
                 // It stays in their mailbox, and is shown before it is sent.
                 ("body", _) if is_draft => {}
                 // Nobody has read which ones, or where to.

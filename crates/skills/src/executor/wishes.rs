@@ -250,6 +250,9 @@ pub(super) struct Offer {
 
 impl Offer {
     fn read(text: &str) -> Option<Self> {
+        // Below it may be receipts of what was done before.
+        let receipts = text.find("\n\n✓").or_else(|| text.find("\n\n✗"));
+        let text = &text[..receipts.unwrap_or(text.len())];
         let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
         let before = before.to_lowercase();
         let is_whole =
@@ -304,6 +307,15 @@ impl Offer {
         self.whole.hold_words(title) && denies_as(title, &self.whole)
     }
 
+    /// Whether a time is one that its question names, if that names any.
+    pub(super) fn allows_time(&self, time: &str) -> bool {
+        let named: Vec<_> = self.asked.messages().flat_map(str::split_whitespace).filter_map(clock).collect();
+        let is_it = |wanted: &(u32, u32)| {
+            named.iter().any(|(hour, minute)| (wanted.0 % 12, wanted.1) == (hour % 12, *minute))
+        };
+        named.is_empty() || time.split_once('T').and_then(|(_, time)| clock(time)).is_none_or(|it| is_it(&it))
+    }
+
     pub(super) fn asks(&self, text: &str) -> bool {
         self.asked.hold_words(text) && denies_as(text, &self.asked)
     }
@@ -326,6 +338,13 @@ impl Offer {
         let is_for_all = self.is_for_several && denies_as("", &self.whole);
         all.iter().any(is_it) && (is_for_all || all.iter().all(is_it))
     }
+}
+
+/// The hour and the minute of "14:00", whatever stands around it.
+fn clock(word: &str) -> Option<(u32, u32)> {
+    let word = word.trim_matches(|char: char| !char.is_ascii_digit());
+    let mut parts = word.split(':').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
 }
 
 /// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or "27.".

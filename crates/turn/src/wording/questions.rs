@@ -339,28 +339,26 @@ pub fn which(open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
         [one] => words::which_one(lines, number(one)),
         [one, other, ..] => words::which_of_several(lines, number(one), number(other)),
     };
-    let buttons = |question: &QuestionRow| yes_and_no(question, (open.len() > 1).then(|| number(question)));
+    let buttons = |question: &QuestionRow| yes_and_no(question, number(question), open.len() == 1);
     let choices = open.iter().take(BUTTONS).flat_map(buttons).collect();
     Message { text, choices, ..Message::default() }
 }
 
 /// The buttons that answer a question of such a list; none where a yes is no answer.
-fn yes_and_no(question: &QuestionRow, number: Option<i64>) -> Vec<Choice> {
+fn yes_and_no(question: &QuestionRow, number: i64, is_only: bool) -> Vec<Choice> {
     let (yes, no) = match question.kind {
-        // One question wasn't chosen among others, so what doesn't fit it was meant for something else.
-        QuestionKind::Approval { .. } if number.is_none() => {
-            let labels = [("approve", words::yes_button()), (MEANT_OTHER, words::other_button())];
-            return choices(&question.id, labels);
-        }
         QuestionKind::Approval { .. } | QuestionKind::Plan { .. } => ("approve", "reject"),
         QuestionKind::Continue { .. } => ("continue", "stop"),
         QuestionKind::Choice { .. } | QuestionKind::Input { .. } => return Vec::new(),
     };
-    let [yes_label, no_label] = match number {
-        Some(number) => [words::yes_to_button(number), words::no_to_button(number)],
-        None => [words::yes_button(), words::no_button()],
-    };
-    choices(&question.id, [(yes, yes_label), (no, no_label)])
+    // A bare "Yes" could also mean that a no was meant for it.
+    let answers = [(yes, words::yes_to_button(number)), (no, words::no_to_button(number))];
+    let mut buttons = choices(&question.id, answers);
+    // One question wasn't chosen among others, so what doesn't fit it was meant for something else.
+    if is_only && matches!(question.kind, QuestionKind::Approval { .. }) {
+        buttons.extend(choices(&question.id, [(MEANT_OTHER, words::other_button())]));
+    }
+    buttons
 }
 
 /// The number that people read at an open question: the one in its message if no other message asks anything, or else

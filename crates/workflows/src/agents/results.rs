@@ -8,8 +8,8 @@ const LONG: usize = 40;
 const MAX_NOTE: usize = 200;
 /// Fields that stand beside an identifier, unless the line says them.
 #[rustfmt::skip]
-const NOTED: [&str; 14] = [
-    "instance", "from", "to", "organizer", "attendees", "emails", "phones", "recurrence", "notes", "snippet",
+const NOTED: [&str; 15] = [
+    "instance", "from", "to", "cc", "organizer", "attendees", "emails", "phones", "recurrence", "notes", "snippet",
     "since", "quote", "folder", "attachments",
 ];
 /// Stands behind the attachments of an email.
