@@ -340,6 +340,7 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
     let changed = |notes: &str| ("tasks.update", json!({"id": "taxrep", "notes": notes}));
     for (offer, wanted, is_done) in [
         ("Shall I move the tax report to 14:00 on Friday?", moved(), true),
+        ("Shall I move the tax report to 15:30 on Friday?", moved(), false),
         ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), true),
         ("Soll ich den Tax report auf den 4. Dezember um 14:00 verschieben?", moved(), true),
         ("Shall I add a task to call Dr. Weiss at 14:00?", task("Call Dr. Weiss"), true),

@@ -455,3 +455,27 @@ pub(crate) fn mail_id(mail: &str, from: &str) -> String {
     let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
     format!("{mail} from {}", address.to_lowercase())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receipts_may_stand_below_an_offer_and_nothing_else() {
+        let offer = "The newest is there. Shall I add a task to clean up?";
+        for (below, is_offer) in
+            [("", true), ("\n\n✓ Moved “Demo”\nIt overlaps with “Lunch”", true), ("\n\nPay Eve", false)]
+        {
+            assert_eq!(Offer::read(&format!("{offer}{below}")).is_some(), is_offer, "{below}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_one_that_the_question_names() {
+        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?").unwrap();
+        for (time, is_it) in [("2026-12-04T15:30", true), ("2026-12-04T09:00", false), ("2026-12-04", true)] {
+            assert_eq!(offer.allows_time(time), is_it, "{time}");
+        }
+        assert!(Offer::read("Shall I move it to Friday?").unwrap().allows_time("2026-12-04T07:00"));
+    }
+}
