@@ -304,11 +304,11 @@ async fn a_line_beside_calls_is_told_if_it_may_answer_something_and_no_model_wri
         ("add salt for 15:00", "Let me look at the list of 15:00.", false),
     ] {
         for is_result in [true, false] {
-            let script = Scripted::new().orchestrator(move |request| match results(request).len() {
-                0 => direct("l", "tasks.search", json!({})).saying(beside),
-                1 if is_result => create("a", "salt"),
-                1 => direct("a", "tasks.create", json!({"title": "salt"})),
-                _ => text("That's that."),
+            let script = Scripted::new().orchestrator(move |request| match results(request).concat() {
+                none if none.is_empty() => direct("l", "tasks.search", json!({})).saying(beside),
+                added if added.contains("salt") => text("That's that."),
+                _ if is_result => create("a", "salt"),
+                _ => direct("a", "tasks.create", json!({"title": "salt"})),
             });
             let app = scripted(script).await;
             let answer = app.says("ada", said).await.text;
