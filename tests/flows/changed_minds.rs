@@ -306,6 +306,28 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
 }
 
 #[tokio::test]
+async fn a_button_for_what_was_listed_is_asked_back_once_more_is_open() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => ends(request),
+        (false, said) if said.contains("change ") => {
+            replace(said.rsplit(' ').next().unwrap(), &json!({"title": "pay half"}))
+        }
+        (false, "dance") => create("c", "dance", &[]),
+        (false, _) => calls(vec![create("a", "pay rent", &[]), create("b", "pay the deposit", &[])]),
+    });
+    let app = careful(script).await;
+    app.says("ada", "pay both").await;
+    let id = question_about(&app, "deposit").await;
+    let changed = app.says("ada", &format!("all except 2, change {id}")).await;
+    app.says("ada", "dance").await;
+    let which = app.presses("ada", &changed, "Approve all").await.text;
+    assert!(which.starts_with("Which one do you mean?") && which.contains("“dance”"), "{which}");
+    assert_eq!(titles(&app).await, [""; 0]);
+    app.says("ada", "no to all").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_yes_to_a_change_is_for_no_other_question_that_may_come_from_outside() {
     let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
         (true, _) => ends(request),

@@ -112,6 +112,7 @@ async fn a_workflow_with_effects_begins_if_it_was_named_or_after_a_yes() {
     for (wished, workflow, answer, has_begun) in [
         (json!([]), "workflow.adds", None, 0),
         (run(&["adds"]), "workflow.adds", None, 1),
+        (run(&["looks"]), "workflow.adds", None, 0),
         (run(&[]), "workflow.adds", Some("Leave it"), 0),
         (run(&[]), "workflow.adds", Some("Run it"), 1),
         (json!([]), "workflow.looks", None, 1),
@@ -341,7 +342,8 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
     for (offer, wanted, is_done) in [
         ("Shall I move the tax report to 14:00 on Friday?", moved(), true),
         ("Shall I move the tax report to 15:30 on Friday?", moved(), false),
-        ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), true),
+        ("Shall I move K. Sato's tax report to 2 p.m. on Friday?", moved(), true),
+        ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), false),
         ("Soll ich den Tax report auf den 4. Dezember um 14:00 verschieben?", moved(), true),
         ("Shall I add a task to call Dr. Weiss at 14:00?", task("Call Dr. Weiss"), true),
         ("Lunch should include Milk. Shall I add it to your tasks?", milk(), true),

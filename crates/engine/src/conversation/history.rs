@@ -206,7 +206,7 @@ impl Conversations {
 }
 
 /// Compacts some turns from before the window into the summary, if there are enough and the daily budgets cover the
-/// call. Returns whether it did and more are left, as where an open turn held them back.
+/// call. Returns whether it did and more are left, as where an open turn held them back. A failed call changes nothing.
 pub async fn compact(
     ledger: &BudgetLedger,
     model: &SharedModel,

@@ -201,7 +201,7 @@ impl Conversations {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;
             }
-            // Its button was for others, too, and there are more by now.
+            // Its button was for others, too, and what is open isn't what it listed.
             let is_for_listed =
                 |other: &QuestionRow| other.is_open() && wording::questions::is_for_listed(other);
             if row.kind == InboxKind::Press

@@ -229,7 +229,7 @@ fn first_tokens(text: &str) -> Vec<(Token, &str)> {
     found
 }
 
-/// The word that a text begins with, drawn out or long with a wrong letter: "yesss", "aprove". None that say to what.
+/// The word that a text begins with, drawn out or long with a wrong letter: "yesss", "aprove". Not one that says to what.
 fn mistyped(text: &str) -> Option<(Token, &str)> {
     use Token::{Act, Lead, Link, Mild, Praise};
     let (word, rest) = text.split_at(text.find(|char: char| !char.is_alphabetic()).unwrap_or(text.len()));

@@ -71,10 +71,12 @@ impl Orchestrator {
         let words = command::spawned(text)?;
         let roles = self.agents.roles.current();
         let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-        // "Research flights" begins like a role's name.
-        let is_role = roles.get(first).is_some()
-            || roles.nearest(first).is_some_and(|role| !role.starts_with(&first.to_lowercase()));
-        let (role, task) = if is_role { (first, rest.trim()) } else { (DEFAULT_ROLE, words) };
+        let (role, task) = match roles.nearest(first) {
+            Some(role) if role.eq_ignore_ascii_case(first) => (role, rest.trim()),
+            // "Research flights" begins like a role's name.
+            Some(role) if !role.starts_with(&first.to_lowercase()) => (first, rest.trim()),
+            _ => (DEFAULT_ROLE, words),
+        };
         if task.is_empty() {
             return Some(Err(l10n::roles::spawn_usage(roles.listing())));
         }

@@ -23,6 +23,8 @@ cannot-save = I couldn't save it as { $path }: { $why }
 
 ## A workflow that the person may not have meant
 
+# What that is about, in a list.
+run-subject = Run the workflow “{ $workflow }”
 ask-to-run = Shall I run the workflow “{ $workflow }”? I'm not sure that you asked for this one.
 leave-it = Leave it
 not-run = OK, I haven't run it.

@@ -13,7 +13,7 @@ use adjutant_turn::trust::{ActionKind, Target};
 use adjutant_turn::wording;
 use adjutant_types::clock::when::When;
 use adjutant_types::clock::{local_to_utc, utc};
-use adjutant_types::text::shortened;
+use adjutant_types::text::{one_line, shortened};
 use adjutant_types::{
     Answer, ExecutionKind, ExecutionStatus, FromCall, NOTHING_TO_TELL, QuestionId, QuestionKind,
     QuestionState, Taint, TurnStatus, ours,
@@ -293,7 +293,11 @@ async fn withdraw(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> 
     let subjects: Vec<String> = all.iter().map(|one| wording::questions::subject(&one.question)).collect();
     let summary = match &subjects[..] {
         [one] => l10n::assistant::withdrawn(one),
-        several => l10n::assistant::withdrawn_together(several.len(), several.join("; ")),
+        // All of them fit into a receipt.
+        several => {
+            let short: Vec<String> = several.iter().map(|subject| one_line(subject, 40)).collect();
+            l10n::assistant::withdrawn_together(short.len(), short.join("; "))
+        }
     };
     let taint: Taint = all.iter().filter_map(|one| one.waits.as_ref()).map(|row| &row.taint).collect();
     let mut data = json!({"question": call.arguments["question"]});

@@ -259,8 +259,9 @@ impl ActiveCall<'_> {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
                 ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
                 ("title", Some(title)) if is_new && read.calls(title) => {}
-                ("start" | "due", Some(time)) if !read.allows_time(time) => return Ok(false),
-                ("duration", _) => {}
+                ("start" | "due", Some(time)) if !read.allows_time(time, self.ctx.turn.zone) => {
+                    return Ok(false);
+                }
                 // It stays in their mailbox, and is shown before it is sent.
                 ("body", _) if is_draft => {}
                 // Nobody has read which ones, or where to.
@@ -334,7 +335,7 @@ impl ActiveCall<'_> {
 impl Executor {
     /// Whether a skill only reads what stays here, so that no wish is needed for it.
     pub fn reads_here(skill: &Skill) -> bool {
-        kind(skill).is_none()
+        kind(skill).is_none() && !matches!(handler(skill), "assistant.withdraw" | "assistant.replace")
     }
 
     /// Why a workflow may not begin that a model wants to run, after it has been given text from outside; none if it may.
@@ -354,7 +355,12 @@ impl Executor {
         let name = &ctx.turn.person.name;
         let facts = Facts { action: &action, words, shown: &shown, name, recipients: (0, 0), redoes: false };
         let book = wishes::of(ctx, registry, model).await?;
-        Ok(facts.by_wishes(book, true).err())
+        let names_none =
+            book.wishes.all.iter().any(|wish| wish.kind == action.kind && wish.targets.is_empty());
+        Ok(facts.by_wishes(book, true).err().map(|why| match why {
+            ApprovalReason::NotNamed if !names_none => ApprovalReason::NotAskedFor,
+            why => why,
+        }))
     }
 }
 

@@ -17,8 +17,11 @@ use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::clock::when::When;
 use adjutant_types::text::words;
 use adjutant_types::{Basis, ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
+use chrono::Timelike;
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::approval_policy::{handler_in, kind};
@@ -250,7 +253,7 @@ pub(super) struct Offer {
 
 impl Offer {
     fn read(text: &str) -> Option<Self> {
-        // Below it may be receipts of what was done before.
+        // Below it may be receipts, and what else is ours: no model's text has their marks.
         let receipts = text.find("\n\n✓").or_else(|| text.find("\n\n✗"));
         let text = &text[..receipts.unwrap_or(text.len())];
         let (before, "") = text.trim_end().split_once(['?', '？'])? else { return None };
@@ -308,12 +311,14 @@ impl Offer {
     }
 
     /// Whether a time is one that its question names, if that names any.
-    pub(super) fn allows_time(&self, time: &str) -> bool {
-        let named: Vec<_> = self.asked.messages().flat_map(str::split_whitespace).filter_map(clock).collect();
-        let is_it = |wanted: &(u32, u32)| {
-            named.iter().any(|(hour, minute)| (wanted.0 % 12, wanted.1) == (hour % 12, *minute))
-        };
-        named.is_empty() || time.split_once('T').and_then(|(_, time)| clock(time)).is_none_or(|it| is_it(&it))
+    pub(super) fn allows_time(&self, time: &str, zone: Tz) -> bool {
+        let named: Vec<_> = self.asked.messages().flat_map(clocks).collect();
+        named.is_empty()
+            || match When::parse(time, zone) {
+                Ok(When::Time(time)) => named.contains(&(time.hour(), time.minute())),
+                Ok(When::Day(_)) => true,
+                Err(_) => false,
+            }
     }
 
     pub(super) fn asks(&self, text: &str) -> bool {
@@ -340,11 +345,37 @@ impl Offer {
     }
 }
 
-/// The hour and the minute of "14:00", whatever stands around it.
-fn clock(word: &str) -> Option<(u32, u32)> {
-    let word = word.trim_matches(|char: char| !char.is_ascii_digit());
-    let mut parts = word.split(':').map(str::parse);
-    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+/// The hours and minutes that a text may mean: "14:00", "3 pm", "2.30 p.m.", "15 Uhr"; "3:30" may be in the afternoon.
+fn clocks(text: &str) -> Vec<(u32, u32)> {
+    let parts: Vec<&str> = text.split(|char: char| char.is_whitespace() || "-–".contains(char)).collect();
+    let mut all = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let part = part.trim_start_matches(|char: char| !char.is_ascii_digit());
+        let end =
+            part.find(|char: char| !char.is_ascii_digit() && !":.".contains(char)).unwrap_or(part.len());
+        let (number, own) = part.split_at(end);
+        let next = parts.get(at + 1).copied().unwrap_or_default();
+        let unit = if own.starts_with(char::is_alphabetic) { own } else { next }.to_lowercase();
+        let is = |half: &str| unit.replace('.', "").starts_with(half);
+        let has_unit = is("am") || is("pm") || is("uhr");
+        let (hour, minute) =
+            match number.split_once(':').or_else(|| number.split_once('.').filter(|_| has_unit)) {
+                Some((hour, minute)) if minute.trim_end_matches('.').len() == 2 => {
+                    (hour, minute.trim_end_matches('.'))
+                }
+                None if has_unit => (number, "00"),
+                _ => continue,
+            };
+        let (Ok(hour), Ok(minute)) = (hour.parse::<u32>(), minute.parse::<u32>()) else { continue };
+        let later = (hour % 12 + 12, minute);
+        match hour {
+            12 if is("am") => all.push((0, minute)),
+            ..=12 if is("pm") => all.push(later),
+            ..12 if !has_unit => all.extend([(hour, minute), later]),
+            _ => all.push((hour, minute)),
+        }
+    }
+    all
 }
 
 /// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or "27.".
@@ -461,7 +492,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receipts_may_stand_below_an_offer_and_nothing_else() {
+    fn receipts_may_stand_below_an_offer() {
         let offer = "The newest is there. Shall I add a task to clean up?";
         for (below, is_offer) in
             [("", true), ("\n\n✓ Moved “Demo”\nIt overlaps with “Lunch”", true), ("\n\nPay Eve", false)]
@@ -472,10 +503,27 @@ mod tests {
 
     #[test]
     fn a_time_is_one_that_the_question_names() {
-        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?").unwrap();
-        for (time, is_it) in [("2026-12-04T15:30", true), ("2026-12-04T09:00", false), ("2026-12-04", true)] {
-            assert_eq!(offer.allows_time(time), is_it, "{time}");
+        use chrono_tz::Tz::UTC;
+        for (text, named) in [
+            ("from 14:00 to 3:30", &[(14, 0), (3, 30), (15, 30)] as &[_]),
+            ("at 3 pm, 2.30 p.m. or 12am", &[(15, 0), (14, 30), (0, 0)]),
+            ("um 15 Uhr am 4.12.", &[(15, 0)]),
+            ("a 1:1 about 3 tasks of 15:00–16:00", &[(15, 0), (16, 0)]),
+        ] {
+            assert_eq!(clocks(text), named, "{text}");
         }
-        assert!(Offer::read("Shall I move it to Friday?").unwrap().allows_time("2026-12-04T07:00"));
+        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?").unwrap();
+        for (time, is_it) in [
+            ("2026-12-04T15:30", true),
+            ("2026-12-04 15:30:00", true),
+            ("2026-12-04T16:30:00+01:00", true),
+            ("2026-12-04T15:30:00+09:00", false),
+            ("2026-12-04 09:00", false),
+            ("2026-12-04T03:30", false),
+            ("2026-12-04", true),
+        ] {
+            assert_eq!(offer.allows_time(time, UTC), is_it, "{time}");
+        }
+        assert!(Offer::read("Shall I move it to Friday?").unwrap().allows_time("2026-12-04T07:00", UTC));
     }
 }

@@ -24,7 +24,7 @@ fn time(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
-/// Counts a request to a model, if fewer than `limit` were within the window; else returns when the next one may be.
+/// Counts a request to a model, if fewer than `limit` were within the window; else returns how long until the next one may be.
 pub async fn take_slot(store: &Store, model: &str, limit: u32, window: Duration) -> Result<Option<Duration>> {
     let (limit, window) = (i64::from(limit), millis(window));
     let mut batch = Batch::new();

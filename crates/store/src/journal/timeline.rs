@@ -59,7 +59,7 @@ macro_rules! of_person {
     };
 }
 
-/// A person's turns before a number, on this channel if one is named, the newest first.
+/// A person's turns before a number, on this channel if one is named, the newest first: number, id and start.
 pub async fn turns(
     store: &Store,
     person: &PersonId,

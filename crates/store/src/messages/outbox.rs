@@ -292,7 +292,7 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn said something here after the message of a question, in words alone.
+/// Whether a turn asked something here after the message of a question, in words alone.
 pub async fn asks_since(store: &Store, question: &QuestionRow) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
                        AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \

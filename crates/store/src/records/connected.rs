@@ -215,7 +215,7 @@ pub fn rename(batch: &mut Batch, id: &AccountId, label: &str) {
     );
 }
 
-/// Makes an own account the default to send from, or for new events. Contacts have no such account.
+/// Makes a person's own account the default, where they name none. Contacts have no such account.
 pub fn set_default(batch: &mut Batch, row: &AccountRow, service: AccountService) {
     let sql = match service {
         AccountService::Mail => {
@@ -270,7 +270,7 @@ pub fn delete(batch: &mut Batch, id: &AccountId) {
     batch.must(Stale::AccountGone, "DELETE FROM connected_accounts WHERE id = $1", [id.into()]);
 }
 
-/// The accounts of a joining person become those of whom they join, whose labels stay. Logins under way end.
+/// The accounts of a joining person become those of whom they join, whose labels and defaults stay. Logins under way end.
 pub(super) async fn join(
     store: &Store,
     batch: &mut Batch,

@@ -35,7 +35,7 @@ pub async fn count(store: &Store) -> Result<i64> {
     store.count("SELECT count(*) FROM secrets WHERE name NOT LIKE 'key/%'", &[]).await
 }
 
-/// Locks a secret that still has this version, so that nobody else renews it before this time. False if somebody does.
+/// Locks a secret that still has this version, so that nobody else renews it before this time. False if somebody does, or has.
 pub async fn lock(store: &Store, name: &str, version: i64, by: &InstanceId, until: i64) -> Result<bool> {
     store.try_write(Batch::requiring(
         Stale::SecretChanged,

@@ -1,4 +1,4 @@
-//! The chat that an answer goes to, locked while its turn ends, so that the same commit also claims the answer.
+//! The chat that an answer goes to, locked while its turn ends, so that the commit that ends it can claim the answer, too.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,13 +1,12 @@
 //! Questions to a person: for a run's missing inputs, and in approval steps.
 
-use adjutant_chat::OutgoingFile;
+use adjutant_chat::{OutgoingFile, fenced};
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, Result};
 use adjutant_turn::journal::{Question, Suspend, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::text::one_line;
 use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::{Map, Value};
 
@@ -88,11 +87,13 @@ impl Runner {
         let asked = of_run(ctx, row).await?;
         let asked = asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }));
         let Some(asked) = asked else {
-            let subject = l10n::runs::ask_to_run(workflow);
-            let given = given
-                .iter()
-                .map(|(name, value)| format!("\n- {name}: {}", one_line(&value.to_string(), 200)));
-            let text = wording::choose(&format!("{subject}{}", given.collect::<String>()), &options);
+            let (subject, mut text) = (l10n::runs::run_subject(workflow), l10n::runs::ask_to_run(workflow));
+            if !given.is_empty() {
+                // A yes covers what is shown, so nothing is cut.
+                let given = serde_json::to_string_pretty(given).unwrap_or_default();
+                text.push_str(&format!("\n\n{}", fenced(&given)));
+            }
+            let text = wording::choose(&text, &options);
             let kind = QuestionKind::Choice { subject, options, draft: None };
             let mut batch = ctx.batch();
             executions::wait(&mut batch, &row.id);

@@ -182,7 +182,8 @@ impl Runner {
             _ => true,
         };
         let only_reads = |workflow: &Workflow| {
-            workflow.steps.iter().all(is_reading)
+            workflow.review.is_none()
+                && workflow.steps.iter().all(is_reading)
                 && workflow
                     .agents
                     .iter()

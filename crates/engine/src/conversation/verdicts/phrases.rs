@@ -70,7 +70,8 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::All, &["all", "everything", "alle", "allen", "alles", "allem", "全部", "全て", "すべて"]),
     (Token::Both, &["both", "beide", "beiden", "beides", "両方", "どちらも"]),
     (Token::Nothing, &[
-        "none", "none of it", "none of that", "none of these", "none of those", "neither", "nothing", "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
+        "none", "none of it", "none of that", "none of these", "none of those", "neither", "nothing",
+        "keine", "keins", "keines", "keinen", "keine von beiden", "nichts",
     ]),
     (Token::NotThat, &["not that one", "not this one"]),
     (Token::Except, &[

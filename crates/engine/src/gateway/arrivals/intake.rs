@@ -350,7 +350,7 @@ impl Intake {
         Ok(Some(wording::already_closed(&question.kind, question.answer.as_ref(), is_expired)))
     }
 
-    /// Replaces the text of a message that no turn has taken yet. If one has, its writer is told so, once.
+    /// Replaces the text, not the files, of a message that no turn has taken. If one has, its writer is told so, once.
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<()> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);

@@ -63,7 +63,7 @@ pub(in crate::gateway) fn is_voice_part(row: &OutboxRow, port: &Arc<dyn ChatPort
     outbound.voice.is_some() && outbound.part + 1 == port.parts(&outbound)
 }
 
-/// The message's text and file, if its text takes too many messages of a platform that takes files.
+/// The message's text, with its receipts, and file, if its text takes too many messages of a platform that takes files.
 pub(in crate::gateway) fn as_file(
     port: &dyn ChatPort,
     outbound: &Outbound,
