@@ -505,10 +505,10 @@ mod tests {
     fn a_time_is_one_that_the_question_names() {
         use chrono_tz::Tz::UTC;
         for (text, named) in [
-            ("from 14:00 to 3:30", &[(14, 0), (3, 30), (15, 30)] as &[_]),
-            ("at 3 pm, 2.30 p.m. or 12am", &[(15, 0), (14, 30), (0, 0)]),
-            ("um 15 Uhr am 4.12.", &[(15, 0)]),
-            ("a 1:1 about 3 tasks of 15:00–16:00", &[(15, 0), (16, 0)]),
+            ("from 14:00 to 3:30", vec![(14, 0), (3, 30), (15, 30)]),
+            ("at 3 pm, 2.30 p.m. or 12am", vec![(15, 0), (14, 30), (0, 0)]),
+            ("um 15 Uhr am 4.12.", vec![(15, 0)]),
+            ("a 1:1 about 3 tasks of 15:00–16:00", vec![(15, 0), (16, 0)]),
         ] {
             assert_eq!(clocks(text), named, "{text}");
         }
