@@ -297,11 +297,10 @@ async fn what_the_model_says_beside_a_result_that_is_the_answer_is_told_with_it(
 }
 
 #[tokio::test]
-async fn a_line_beside_calls_is_told_if_it_may_answer_something_and_no_model_writes_below() {
-    for (said, beside, is_told) in [
-        ("is milk on my list? and add salt", "Milk is on your list already.", true),
-        ("tell me what 9 % of 700 is, and add salt", "9 % of 700 is 63.", true),
-        ("add salt for 15:00", "Let me look at the list of 15:00.", false),
+async fn a_line_beside_calls_is_told_if_no_model_writes_below() {
+    for (said, beside) in [
+        ("is milk on my list? and add salt", "Milk is on your list already."),
+        ("explain what salt is and add some", "It's sodium chloride."),
     ] {
         for is_result in [true, false] {
             let script = Scripted::new().orchestrator(move |request| match results(request).concat() {
@@ -312,7 +311,7 @@ async fn a_line_beside_calls_is_told_if_it_may_answer_something_and_no_model_wri
             });
             let app = scripted(script).await;
             let answer = app.says("ada", said).await.text;
-            assert_eq!(answer.contains(beside), is_told && is_result, "{said}, {is_result}: {answer}");
+            assert_eq!(answer.contains(beside), is_result, "{said}: {answer}");
             app.ends_well().await;
         }
     }

@@ -90,18 +90,10 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// Whether a text beside calls is told with the answer. A line says what is being done, but if no model writes below it,
-    /// it may answer a part of the message: where that asks, or with a number that neither it nor the calls hold.
+    /// Whether a text beside calls is told with the answer. A line only says what is being done, unless no model writes below
+    /// it: then it may be what answers a part of the message.
     fn tells(&self, Round { text, calls, .. }: &Round) -> bool {
-        let message = self.ctx.trust.own_text.as_deref().unwrap_or_default();
-        let is_known = |number: &str| {
-            message.contains(number) || calls.iter().any(|call| call.arguments.contains(number))
-        };
-        let may_answer = || {
-            let mut numbers = text.split(|char: char| !char.is_numeric());
-            message.contains(['?', '？']) || numbers.any(|number| !is_known(number))
-        };
-        !calls.is_empty() && (is_told(text) || (self.dialogue.unanswered().is_some() && may_answer()))
+        !calls.is_empty() && (is_told(text) || self.dialogue.unanswered().is_some())
     }
 
     /// The texts beside calls, shown above the answer while that is written.
