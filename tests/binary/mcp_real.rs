@@ -121,7 +121,9 @@ fn servers_of_the_usual_libraries_ask_and_are_read() {
     let Some(python) = python::with("mcp-venv", &PACKAGES, "the tests on real MCP servers").unwrap() else {
         return;
     };
-    let base = python::run(&python, "import sys; print(sys.base_prefix, end='')", &[]).unwrap();
+    // The first import of the libraries is slow, and a server that is slow to answer is taken for one of the older revision.
+    let about = "import sys, fastmcp, mcp.server.mcpserver; print(sys.base_prefix, end='')";
+    let base = python::run(&python, about, &[]).unwrap();
     // The environment's own python is a link, which must stay one.
     let folder = python.parent().unwrap().parent().unwrap().canonicalize().unwrap();
     for (library, source) in [("fastmcp", FASTMCP), ("mcp", SDK)] {
