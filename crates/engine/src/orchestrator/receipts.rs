@@ -67,14 +67,12 @@ impl Run<'_> {
         Ok(answer)
     }
 
-    /// An answer below what the model said as its answer while agents were open, or beside results that are the answer, and
-    /// what is longer than a line, as far as no question has shown it. Where there is nothing to tell, that isn't told either.
+    /// An answer below what the model said as its answer while agents were open, and the texts beside calls that are told,
+    /// as far as no question has shown them. Where there is nothing to tell, the latter aren't told either.
     async fn below_texts_beside(&self, mut answer: String) -> Result<String> {
         let is_silent = answer.is_empty() && self.dialogue.unanswered().is_none();
-        let last = self.dialogue.unanswered().map(|round| round.n);
         let is_beside = |round: &&Round| {
-            let is_answer =
-                last == Some(round.n) || round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
+            let is_answer = round.calls.iter().any(|call| call.call_id.starts_with(COLLECT));
             (is_answer || (!is_silent && self.tells(round))) && !round.text.trim().is_empty()
         };
         let beside: Vec<i64> = self.dialogue.rounds().iter().filter(is_beside).map(|round| round.n).collect();

@@ -204,11 +204,10 @@ impl Run<'_> {
             if !is_asked || report.status != ExecutionStatus::Completed {
                 return None;
             }
-            texts.push(match report.is_own {
-                _ if has_titles && self.has_receipt(agent) => String::new(),
-                true => report.for_person(),
-                false if self.is_numbered(agent) => report.for_person(),
-                false => self.list_of_events(agent, &report)?,
+            texts.push(match () {
+                () if has_titles && self.has_receipt(agent) => String::new(),
+                () if report.is_own || self.is_numbered(agent) => report.for_person(),
+                () => self.list_of_events(agent, &report)?,
             });
         }
         if is_rejected {

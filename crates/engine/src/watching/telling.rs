@@ -202,8 +202,7 @@ impl Scheduler {
             let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
             inbox::arrive(&mut batch, &row, store.now());
         } else {
-            let only_tells = watch.action == WatchAction::Tell && watch.condition.judge.is_none();
-            let others = match only_tells {
+            let others = match is_plain(watch) {
                 true => self.take_over(&mut batch, (watch, &event), &items).await?,
                 false => Vec::new(),
             };
@@ -229,8 +228,7 @@ impl Scheduler {
             let is_beside = other.source == watch.source
                 && other.state == WatchState::Active
                 && other.conversation_id == watch.conversation_id;
-            let only_tells = other.action == WatchAction::Tell && other.condition.judge.is_none();
-            if others.len() == OTHERS || other.id == watch.id || !is_beside || !only_tells {
+            if others.len() == OTHERS || other.id == watch.id || !is_beside || !is_plain(&other) {
                 continue;
             }
             let mut open = watches::open(store, &other.id, STORM).await?.items;
@@ -336,6 +334,11 @@ impl Scheduler {
 pub(crate) fn why(watch: &WatchRow, zone: Tz) -> (String, Choice) {
     let made = long_date(&utc(watch.created_at).with_timezone(&zone));
     (words::why(described(watch), made), button("stop", &watch.id, words::stop_button()))
+}
+
+/// Whether a watch only tells, and no model judges what it finds.
+fn is_plain(watch: &WatchRow) -> bool {
+    watch.action == WatchAction::Tell && watch.condition.judge.is_none()
 }
 
 /// Whether a watch does something without a question, so that it needn't wait for the end of its quiet hours.
