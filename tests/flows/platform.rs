@@ -44,6 +44,7 @@ struct Phone {
     refuses_buttons: Mutex<bool>,
     /// Whether it has a form of its own for agents at work.
     has_cards: Mutex<bool>,
+    has_reactions: Mutex<bool>,
     draft_pace: Mutex<Duration>,
     /// Where another process stores a receipt for each message, having sent it as well.
     elsewhere: Mutex<Option<Store>>,
@@ -177,6 +178,10 @@ impl ChatPort for Phone {
     async fn typing(&self, _: &Address) {
         self.note("typing");
     }
+    async fn react(&self, _: &Address, _: &str, is_at_work: bool) -> bool {
+        self.note(if is_at_work { "reaction" } else { "no reaction" });
+        *self.has_reactions.lock().unwrap()
+    }
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
         self.note("show");
         match receipt {
@@ -264,6 +269,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
         files: Mutex::default(),
         refuses_buttons: Mutex::default(),
         has_cards: Mutex::default(),
+        has_reactions: Mutex::default(),
         draft_pace: Mutex::new(Duration::from_millis(1_200)),
         elsewhere: Mutex::default(),
         arriving: tokio::sync::Mutex::new(arriving),
@@ -650,6 +656,30 @@ async fn agents_at_work_are_shown_in_the_form_that_the_platform_has_for_them() {
     let answer = town.sees("Here it is.").await;
     assert_eq!((answer.id, town.texts().len()), (shown.id, 1), "in their place");
     assert!(!town.log().iter().any(|it| it == "show"), "{:?}", town.log());
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn in_a_room_a_reaction_stands_for_the_message_as_long_as_there_are_no_agents() {
+    let (thought, gate) = (Gate::closed(), Gate::closed());
+    let (slow, slower) = (thought.clone(), gate.clone());
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text("Here it is.").behind(&slower),
+        false => direct("a", "tasks.search", json!({"query": "x"})).behind(&slow),
+    });
+    let town = town(script, |_| {}).await;
+    *town.phone.has_reactions.lock().unwrap() = true;
+    town.writes_in("room", "ada", "find it");
+    town.has_happened("reaction", 1).await;
+    // When it types again, the time for a message is long over.
+    town.has_happened("typing", 2).await;
+    assert_eq!(town.texts(), [""; 0]);
+    thought.open();
+    assert_eq!(town.sees("Working on it").await.text, "Working on it…\n- ✓ mission a");
+    gate.open();
+    town.sees("Here it is.").await;
+    town.has_happened("no reaction", 1).await;
+    assert_eq!(town.texts(), ["Here it is."]);
     town.ends_well().await;
 }
 

@@ -34,7 +34,7 @@ pub use live_text::{CONTINUED, LiveText, continued, is_told, unchanged};
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
 pub use port::{
     AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
-    Reaction, Reconciliation, Retract,
+    Reconciliation, Retract,
 };
 pub use richtext::{Block, Cell, Inline, RichText, count, fenced, inline_text, one_line, sanitized};
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};

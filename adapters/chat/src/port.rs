@@ -49,9 +49,11 @@ pub trait ChatPort: Send + Sync {
     async fn typing(&self, address: &Address) {
         let _ = address;
     }
-    /// Puts our reaction under the message of this event, or takes it away; best effort.
-    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
-        let _ = (address, event, reaction);
+    /// Puts 👀 under the message of this event while we are at work on it, or takes it away; best effort. Whether that was
+    /// done.
+    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        let _ = (address, event, is_at_work);
+        false
     }
     /// Shows a text (markdown) that is not an answer, in place of the message with this receipt if there is one.
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
@@ -100,15 +102,6 @@ pub trait ChatPort: Send + Sync {
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let _ = (address, receipt, what);
     }
-}
-
-/// What our reaction to a message says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reaction {
-    /// 👀: we are at work on it.
-    Seen,
-    /// ✅, or the platform's next to it: it is done, without a word.
-    Done,
 }
 
 /// An answer, as far as it is written.

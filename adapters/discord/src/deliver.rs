@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile,
-    OutgoingVoice, Reaction, Reconciliation, Retract,
+    OutgoingVoice, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -39,7 +39,6 @@ const NO_PERMISSION: isize = 50013;
 const DRAFT_PACE: Duration = Duration::from_millis(1_300);
 
 const SEEN: &str = "👀";
-const DONE: &str = "✅";
 
 /// One message of those that an [`Outbound`] takes.
 enum OutgoingPart<'a> {
@@ -123,25 +122,21 @@ impl ChatPort for Discord {
         }
     }
 
-    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
-        let (Ok(channel_id), Some(message_id)) = (channel(address), message_id(event)) else { return };
-        let calls: &[(LightMethod, &str)] = match reaction {
-            Some(Reaction::Seen) => &[(LightMethod::Put, SEEN)],
-            Some(Reaction::Done) => &[(LightMethod::Delete, SEEN), (LightMethod::Put, DONE)],
-            None => &[(LightMethod::Delete, SEEN), (LightMethod::Delete, DONE)],
-        };
-        for &(method, reaction) in calls {
-            if self.channels.get(channel_id).takes_no_reactions {
-                return;
-            }
-            let route = Route::ChannelMessageReactionMe { channel_id, message_id, reaction };
-            if let Err(error) = rest::call(&self.rest, method, route, None).await {
-                tracing::debug!(channel = self.channel, %error, "a reaction was not changed");
-                if matches!(error, ApiError::Closed(NO_PERMISSION, _)) {
-                    self.channels.set_without_reactions(channel_id);
-                }
+    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        let (Ok(channel_id), Some(message_id)) = (channel(address), message_id(event)) else { return false };
+        if self.channels.get(channel_id).takes_no_reactions {
+            return false;
+        }
+        let method = if is_at_work { LightMethod::Put } else { LightMethod::Delete };
+        let route = Route::ChannelMessageReactionMe { channel_id, message_id, reaction: SEEN };
+        let done = rest::call(&self.rest, method, route, None).await;
+        if let Err(error) = &done {
+            tracing::debug!(channel = self.channel, %error, "a reaction was not changed");
+            if matches!(error, ApiError::Closed(NO_PERMISSION, _)) {
+                self.channels.set_without_reactions(channel_id);
             }
         }
+        done.is_ok()
     }
 
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound,
-    OutgoingVoice, Progress, Reaction, Reconciliation, Retract,
+    OutgoingVoice, Progress, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -26,9 +26,11 @@ const PAGES: usize = 10;
 /// Reconciliation starts this many seconds before the checkpoint, because Slack's clocks may differ.
 const MARGIN: u64 = 60;
 
-/// Our reactions: 👀 and ✅.
+/// Our reaction: 👀.
 const SEEN: &str = "eyes";
-const DONE: &str = "white_check_mark";
+
+/// The error where another process has put it there.
+const STANDS: &str = "already_reacted";
 
 /// Errors that another try without blocks may avoid.
 const BLOCK_ERRORS: [&str; 5] =
@@ -121,23 +123,19 @@ impl ChatPort for Slack {
         self.streams.pace(address)
     }
 
-    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
-        let Ok(place) = place(address) else { return };
+    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        let Ok(place) = place(address) else { return false };
         // Presses and commands are no messages.
         let ts = event.strip_prefix(&place.channel).and_then(|rest| rest.strip_prefix(':'));
-        let Some(ts) = ts.filter(|ts| ts.parse::<Ts>().is_ok()) else { return };
-        let calls: &[(&str, &str)] = match reaction {
-            Some(Reaction::Seen) => &[("reactions.add", SEEN)],
-            Some(Reaction::Done) => &[("reactions.remove", SEEN), ("reactions.add", DONE)],
-            None => &[("reactions.remove", SEEN), ("reactions.remove", DONE)],
-        };
-        for (method, name) in calls {
-            let arguments = json!({"channel": place.channel, "timestamp": ts, "name": name});
-            match self.bot.call(method, &arguments).await {
-                // There is one at most.
-                Ok(_) if reaction.is_none() => return,
-                Ok(_) => {}
-                Err(error) => tracing::debug!(channel = self.channel, %error, "a reaction was not changed"),
+        let Some(ts) = ts.filter(|ts| ts.parse::<Ts>().is_ok()) else { return false };
+        let method = if is_at_work { "reactions.add" } else { "reactions.remove" };
+        let arguments = json!({"channel": place.channel, "timestamp": ts, "name": SEEN});
+        match self.bot.call(method, &arguments).await {
+            Ok(_) => true,
+            Err(ApiError::Refused(why)) if why == STANDS => true,
+            Err(error) => {
+                tracing::debug!(channel = self.channel, %error, "a reaction was not changed");
+                false
             }
         }
     }

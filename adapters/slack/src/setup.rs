@@ -34,7 +34,7 @@ const SCOPES: [&str; 16] = [
 const OPTIONAL: [(&str, &str); 3] = [
     ("files:write", "long outputs come as messages instead of files"),
     ("reactions:read", "👍 and 👎 aren't read"),
-    ("reactions:write", "messages get no 👀 or ✅"),
+    ("reactions:write", "messages get no 👀"),
 ];
 
 /// The header with a token's scopes. Source: <https://docs.slack.dev/authentication/>

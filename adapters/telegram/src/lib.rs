@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError,
-    FileDownload, Finding, Limits, Outbound, Reaction, Reconciliation, Retract,
+    FileDownload, Finding, Limits, Outbound, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -171,8 +171,8 @@ impl ChatPort for Telegram {
         self.pace_of_drafts(address)
     }
 
-    async fn react(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
-        self.set_reaction(address, event, reaction).await;
+    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        self.set_reaction(address, event, is_at_work).await
     }
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {

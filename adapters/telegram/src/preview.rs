@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use adjutant_chat::{Address, AnswerDraft, Delivery, Reaction, TextPart};
+use adjutant_chat::{Address, AnswerDraft, Delivery, TextPart};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use teloxide::payloads::SetMessageReaction;
@@ -148,24 +148,18 @@ impl Telegram {
         }
     }
 
-    pub(crate) async fn set_reaction(&self, address: &Address, event: &str, reaction: Option<Reaction>) {
-        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
+    pub(crate) async fn set_reaction(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return false };
         // A press of a button is no message.
-        let Some(message) = message_of(event, place.chat) else { return };
-        // ✅ is not among those that Telegram allows: <https://core.telegram.org/bots/api#reactiontypeemoji>
-        let emoji = reaction.map(|reaction| match reaction {
-            Reaction::Seen => "👀",
-            Reaction::Done => "👌",
-        });
-        let reactions: Vec<ReactionType> =
-            emoji.into_iter().map(|emoji| ReactionType::Emoji { emoji: emoji.to_owned() }).collect();
+        let Some(message) = message_of(event, place.chat) else { return false };
+        let seen = is_at_work.then(|| ReactionType::Emoji { emoji: "👀".to_owned() });
         let react = |chat| {
             let mut react = SetMessageReaction::new(ChatId(chat), MessageId(message));
-            react.reaction = Some(reactions.clone());
+            react.reaction = Some(seen.clone().into_iter().collect());
             react
         };
-        // Best effort: a group may allow other reactions only, or none.
-        let _ = self.in_chat::<IgnoredAny, _>(place, react).await;
+        // A group may allow other reactions only, or none.
+        self.in_chat::<IgnoredAny, _>(place, react).await.is_ok()
     }
 }
 

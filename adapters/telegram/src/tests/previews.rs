@@ -145,18 +145,19 @@ async fn a_preview_that_fails_does_no_harm_unless_the_chat_is_closed() {
 }
 
 #[tokio::test]
-async fn a_reaction_is_given_changed_and_taken_away() {
+async fn a_reaction_is_given_and_taken_away() {
     let telegram = FakeTelegram::start();
     let (ada, group) = (telegram.person("Ada"), telegram.supergroup("group"));
     let said = telegram.say(ada, group, "@Adjutant_Bot hello");
     let (port, address, event) = (port(&telegram), address(group), format!("{group}:{said}"));
-    let [seen, done] = [Reaction::Seen, Reaction::Done].map(Some);
-    for (reaction, emoji) in [(seen, Some("👀")), (done, Some("👌")), (None, None)] {
-        port.react(&address, &event, reaction).await;
+    for (is_at_work, emoji) in [(true, Some("👀")), (true, Some("👀")), (false, None)] {
+        assert!(port.react(&address, &event, is_at_work).await);
         assert_eq!(telegram.reaction(group, said).as_deref(), emoji);
     }
     for event in ["press:77000001", "elsewhere:1", &format!("{ada}:{said}")] {
-        port.react(&address, event, Some(Reaction::Seen)).await;
+        assert!(!port.react(&address, event, true).await);
     }
     assert_eq!((telegram.calls("setMessageReaction"), telegram.reaction(group, said)), (3, None));
+    telegram.misbehave("setMessageReaction", &Fault::Refusal(400, "Bad Request: REACTION_INVALID"), 1);
+    assert!(!port.react(&address, &event, true).await, "the group allows others only");
 }

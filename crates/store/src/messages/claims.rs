@@ -1,6 +1,6 @@
 //! Messages that are claimed for sending in the commit that adds them, and the progress messages that others replace.
 
-use adjutant_types::{ConversationId, InstanceId, MessageForm, OutboxState, TurnId};
+use adjutant_types::{ConversationId, Flag, InstanceId, MessageForm, OutboxState, TurnId};
 use sqlx::FromRow;
 
 use super::outbox::{Message, OutboxRow, json};
@@ -75,11 +75,23 @@ pub async fn set_progress_receipt(store: &Store, turn: &TurnId, receipt: Option<
     store.write(Batch::of(sql, [receipt.into(), turn.into()])).await.map(drop)
 }
 
-/// The receipt of the message that shows a turn's progress, and the first event that the turn answers.
-pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<[Option<String>; 2]> {
-    const SQL: &str = "SELECT progress_receipt, answers FROM turns WHERE id = $1";
-    let (receipt, answers): (_, String) = store.first(SQL, &[turn.into()]).await?.unwrap_or_default();
-    Ok([receipt, serde_json::from_str::<Vec<String>>(&answers).unwrap_or_default().into_iter().next()])
+/// How an open turn is shown.
+#[derive(Debug, FromRow)]
+pub struct ProgressShown {
+    /// The receipt of the message that shows its progress.
+    pub progress_receipt: Option<String>,
+    /// JSON: the platform's ids of the messages it answers.
+    pub answers: String,
+    /// Whether others read there.
+    #[sqlx(try_from = "Flag")]
+    pub shared: bool,
+}
+
+/// None once the turn has ended.
+pub async fn progress_shown(store: &Store, turn: &TurnId) -> Result<Option<ProgressShown>> {
+    const SQL: &str = "SELECT t.progress_receipt, t.answers, c.shared FROM turns t \
+                       JOIN conversations c ON c.id = t.conversation_id WHERE t.id = $1 AND t.ended_at IS NULL";
+    store.first(SQL, &[turn.into()]).await
 }
 
 /// A progress message that stands beside the answer it announced.

@@ -5,7 +5,7 @@
 //! - After half a second a typing indicator appears, and a reaction under the person's message, but only while the turn is
 //!   running.
 //! - After two seconds one message lists the agents. It is edited in place, at most once a second and only if
-//!   something changed.
+//!   something changed. In a room, the reaction stands for it as long as there are none.
 //! - The answer appears with its first words and grows at the platform's pace. It is only what may be the answer, cleaned
 //!   like the answer itself, and the final message takes its place.
 //! - The message's receipt is stored, so that the answer can replace or remove it even after a crash. If it's unclear
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use adjutant_chat::{Address, AnswerDraft, ChatPort, Delivery, LiveText, Progress, Reaction, Retract};
+use adjutant_chat::{Address, AnswerDraft, ChatPort, Delivery, LiveText, Progress, Retract};
 use adjutant_store::{Store, outbox};
 use adjutant_turn::wording::{self, receipts};
 use adjutant_types::{TurnId, metrics};
@@ -132,10 +132,14 @@ struct TurnDisplay {
     has_message: Arc<AtomicBool>,
     /// The first event that the turn answers.
     event: Option<String>,
+    /// Whether others read there.
+    is_room: bool,
     /// Whether what an earlier process showed is known.
     is_loaded: bool,
     /// Whether we have reacted to that event.
     has_reacted: bool,
+    /// Whether that is seen in a room: no message has to say that we are at work.
+    is_seen: bool,
     /// Set when it is unclear what the platform shows.
     lost: bool,
 }
@@ -155,8 +159,10 @@ impl TurnDisplay {
             is_draft: false,
             has_message: Arc::default(),
             event: None,
+            is_room: false,
             is_loaded: false,
             has_reacted: false,
+            is_seen: false,
             lost: false,
         }
     }
@@ -212,11 +218,12 @@ impl TurnDisplay {
             if self.typed.replace(Instant::now()).is_none() && self.load(&progress.turn.as_str().into()).await
             {
                 let event = self.event.as_deref().unwrap_or_default();
-                self.port.react(&progress.address, event, Some(Reaction::Seen)).await;
+                self.is_seen = self.port.react(&progress.address, event, true).await && self.is_room;
                 self.has_reacted = true;
             }
         }
-        if age < MESSAGE || self.lost || !is_over(self.changed, CHANGE) {
+        let has_nothing = self.is_seen && self.receipt.is_none() && progress.agents.is_empty();
+        if age < MESSAGE || has_nothing || self.lost || !is_over(self.changed, CHANGE) {
             return;
         }
         let text = wording::working(progress);
@@ -227,19 +234,24 @@ impl TurnDisplay {
         }
     }
 
-    /// Reads what an earlier process may have shown; false if the store fails.
+    /// Reads what an earlier process may have shown; false if the store fails, or if the turn has ended meanwhile: then its
+    /// answer may be there.
     async fn load(&mut self, turn: &TurnId) -> bool {
         if !self.is_loaded {
             match outbox::progress_shown(&self.store, turn).await {
-                Ok(shown) => [self.receipt, self.event] = shown,
+                Ok(Some(shown)) => {
+                    let answers: Vec<String> = serde_json::from_str(&shown.answers).unwrap_or_default();
+                    self.event = answers.into_iter().next();
+                    (self.receipt, self.is_room) = (shown.progress_receipt, shown.shared);
+                    self.is_loaded = true;
+                }
+                Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "couldn't read the receipt of an earlier progress message");
-                    return false;
                 }
             }
-            self.is_loaded = true;
         }
-        true
+        self.is_loaded
     }
 
     async fn set_receipt(&self, turn: &TurnId, receipt: Option<&str>) {
@@ -251,7 +263,7 @@ impl TurnDisplay {
     /// Takes our reaction away, while the answer is sent.
     fn unreact(&self, address: Address) {
         let (port, event) = (self.port.clone(), self.event.clone().unwrap_or_default());
-        tokio::spawn(async move { port.react(&address, &event, None).await });
+        tokio::spawn(async move { port.react(&address, &event, false).await });
     }
 
     async fn show(&mut self, progress: &Progress, text: String, is_draft: bool) {
