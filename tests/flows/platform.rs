@@ -6,8 +6,8 @@ use std::time::Duration;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
-    EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
-    Outbound, Progress, Reconciliation, Retract, SenderId,
+    EventId, Finding, Inbound, IncomingMessage, IncomingReaction, IntakeOutcome, LengthUnit, Limits, Markup,
+    MessageEdit, Outbound, Progress, Reconciliation, Retract, SenderId,
 };
 use adjutant_config::{Config, ConnectConfig, People, Policy};
 use adjutant_engine::orchestrator::BasicMode;
@@ -66,6 +66,7 @@ enum Files {
 enum Arrival {
     Inbound(Inbound),
     Edit(MessageEdit),
+    Reaction(IncomingReaction),
     Moved(Address, Address),
 }
 
@@ -228,6 +229,7 @@ impl Connection for Phone {
                     IntakeOutcome::Notice(notice) => drop(self.put("notice", notice, Vec::new())),
                 },
                 Arrival::Edit(edited) => intake.edit(edited).await.unwrap(),
+                Arrival::Reaction(reaction) => intake.reacted(reaction).await.unwrap(),
                 Arrival::Moved(from, to) => intake.moved(&from, &to).await.unwrap(),
             }
             self.note("taken");
@@ -342,6 +344,14 @@ impl Town {
             button: choice.id.clone(),
         };
         self.arrivals.send(Arrival::Inbound(Inbound::ButtonPress(pressed))).unwrap();
+    }
+
+    /// Ada puts an emoji under a message in her direct chat; waits until it is taken, as the arrival of this number.
+    async fn reacts(&self, emoji: &str, bubble: &Bubble, number: usize) {
+        let address = Address { channel: "phone".into(), place: "ada".into() };
+        let reaction = IncomingReaction::of(emoji, address, "ada".into(), bubble.id.clone()).unwrap();
+        self.arrivals.send(Arrival::Reaction(reaction)).unwrap();
+        self.has_happened("taken", number).await;
     }
 
     /// Waits for a message with this text.
@@ -618,6 +628,41 @@ async fn a_long_answer_comes_in_parts() {
     town.has_happened("answer", 3).await;
     assert_eq!(town.texts().concat(), long);
     assert_eq!(town.texts().len(), 3);
+    town.service.idle().await;
+    // What they think of one part is of the answer.
+    let disliked = "SELECT count(*) FROM turns WHERE disliked_at IS NOT NULL";
+    let parts = town.phone.bubbles.borrow().clone();
+    for (number, (part, emoji, count)) in
+        [(0, "👎", 1), (1, "👍", 0), (2, "❌", 1), (1, "👍", 0)].into_iter().enumerate()
+    {
+        town.reacts(emoji, &parts[part], 3 + number).await;
+        assert_eq!(town.service.store().count(disliked, &[]).await.unwrap(), count, "{part} {emoji}");
+    }
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_reaction_is_a_yes_only_under_the_part_that_asks() {
+    let beside = "I looked at it from all sides. ".repeat(10);
+    let script = Scripted::new().orchestrator(plan(move || {
+        direct("a", "tasks.create", json!({"title": "pay"})).saying(beside.clone())
+    }));
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+        config.approval.reactions = true;
+    };
+    let town = town(script, ask).await;
+    town.writes("ada", "pay it");
+    town.sees("Shall I do").await;
+    town.service.idle().await;
+    let parts = town.phone.bubbles.borrow().clone();
+    assert!(parts.len() > 1 && parts[0].choices.is_empty(), "{parts:?}");
+    let presses = "SELECT count(*) FROM inbox WHERE kind = 'press'";
+    town.reacts("👍", &parts[0], 3).await;
+    assert_eq!(town.service.store().count(presses, &[]).await.unwrap(), 0);
+    town.reacts("👍", &parts[parts.len() - 1], 4).await;
+    town.sees("Added “pay”").await;
+    assert_eq!(town.service.store().count(presses, &[]).await.unwrap(), 1);
     town.ends_well().await;
 }
 

@@ -101,6 +101,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     91906cfc2f79 migrations/postgres/0054_opened_by.sql
     2f77f91bbbc2 migrations/postgres/0055_disliked.sql
     c2c329e99faf migrations/postgres/0056_unread.sql
+    b74986f38633 migrations/postgres/0057_part_receipts.sql
     ");
 }
 
@@ -157,6 +158,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     91906cfc2f79 migrations/sqlite/0054_opened_by.sql
     2f77f91bbbc2 migrations/sqlite/0055_disliked.sql
     c2c329e99faf migrations/sqlite/0056_unread.sql
+    b74986f38633 migrations/sqlite/0057_part_receipts.sql
     ");
 }
 

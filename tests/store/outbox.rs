@@ -110,7 +110,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
 async fn what_was_sent_is_found_by_its_receipt_also_in_a_thread(world: World) {
     let id = say(&world, "hello", "a").await;
     let sent = async |place: &str, receipt: &str| {
-        outbox::by_receipt(&world.store, ("console", place), receipt).await.unwrap().map(|(id, _)| id)
+        outbox::by_receipt(&world.store, ("console", place), receipt).await.unwrap().map(|found| found.0)
     };
     assert_eq!(sent("main", "r1").await, None);
     world.by_hand("UPDATE outbox SET state = 'sent', receipt = 'r1'").await;
@@ -261,6 +261,10 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     );
     let standing = outbox::place_of(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
+    for (receipt, is_ours) in [("receipt 1", true), ("receipt 2", true), ("receipt 1b", false), ("1", false)] {
+        let found = outbox::by_receipt(&world.store, ("console", "main"), receipt).await.unwrap();
+        assert_eq!(found, is_ours.then(|| (id.clone(), None, "receipt 2".to_owned())), "{receipt}");
+    }
 }
 
 async fn what_is_refused_takes_another_form_once(world: World) {

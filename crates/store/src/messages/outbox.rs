@@ -245,7 +245,8 @@ pub async fn part_sent(
 ) -> Result<Option<String>> {
     let mut batch = Batch::new();
     let sql = "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
-        edit_of = NULL, only_file = $4 WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part";
+        edit_of = NULL, only_file = $4, receipts = coalesce(receipts, ',') || $1 || ',' \
+        WHERE id = $2 AND part = $3 AND state <> 'sent' RETURNING part";
     batch.returning(sql, [receipt.into(), (&row.id).into(), row.part.into(), only_file.into()]);
     stored(store, batch, row, receipt).await
 }
@@ -337,13 +338,14 @@ pub async fn recent_ids(store: &Store, channel: &str) -> Result<Vec<String>> {
     Ok(arrived.chain(ours.into_iter().map(|(chat, receipt)| format!("{chat}:{receipt}"))).collect())
 }
 
-/// The message with this receipt in a place or in one of its threads, and its turn.
+/// The message with a part of this receipt in a place or in one of its threads, its turn, and the receipt of its last part.
 pub async fn by_receipt(
     store: &Store,
     (channel, place): (&str, &str),
     receipt: &str,
-) -> Result<Option<(OutboxId, Option<TurnId>)>> {
-    const SQL: &str = "SELECT o.id, o.turn_id FROM conversations c JOIN outbox o ON o.conversation_id = c.id AND o.receipt = $3 \
+) -> Result<Option<(OutboxId, Option<TurnId>, String)>> {
+    const SQL: &str = "SELECT o.id, o.turn_id, o.receipt FROM conversations c JOIN outbox o ON o.conversation_id = c.id \
+                       AND (o.receipt = $3 OR o.receipts LIKE '%,' || $3 || ',%') \
                        WHERE c.channel = $1 AND (c.place = $2 OR c.place LIKE $2 || '/%') ORDER BY o.seq DESC LIMIT 1";
     store.first(SQL, &[channel.into(), place.into(), receipt.into()]).await
 }

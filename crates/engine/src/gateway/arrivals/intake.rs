@@ -306,15 +306,16 @@ impl Intake {
     }
 
     /// The press that a reaction stands for: where that is configured, 👍 is the yes to the only question of a message, of the
-    /// person who was asked. 👎 or ❌ under an answer is kept with its turn, until it is taken away or is 👍.
+    /// person who was asked, and under its last part, which asks. 👎 or ❌ under any part of an answer is kept with its turn,
+    /// until it is taken away or is 👍.
     pub async fn press_of(&self, reaction: IncomingReaction) -> Result<Option<ButtonPress>> {
         let IncomingReaction { event, address, sender, receipt, is_up, is_gone } = reaction;
         let (store, settings) = (&self.conversations.store, self.conversations.settings.current());
         let found = outbox::by_receipt(store, (&address.channel, &address.place), &receipt).await?;
         let person = people::person_of(store, &address.channel, &sender.0).await?;
-        let (Some((message, turn)), Some(person)) = (found, person) else { return Ok(None) };
+        let (Some((message, turn, last)), Some(person)) = (found, person) else { return Ok(None) };
         match (&adjutant_store::questions::of_message(store, &message).await?[..], turn) {
-            ([question], _) if is_up => {
+            ([question], _) if is_up && receipt == last => {
                 let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
                 let is_theirs = question.person_id == person.id && question.is_open();
                 let here = people::conversation_by_id(store, &question.conversation_id).await?;
