@@ -39,10 +39,13 @@ fn said(request: &Value) -> String {
 }
 
 /// Adds the task that is named, or just answers; what is to be held waits until the gate is open.
-fn script(request: &Value, gate: &AtomicBool) -> Reply {
+fn script(request: &Value, gate: &Arc<AtomicBool>) -> Reply {
     let said = said(request);
     while said.contains("hold") && !gate.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(10));
+    }
+    if said.contains("zebra") {
+        return Reply::text("The first half, and the second one.").held(gate);
     }
     if said.contains("mail the file") {
         return mail_the_file(request);
@@ -298,6 +301,22 @@ fn what_a_turn_shows_is_seen_wherever_it_runs() {
     wait_until("the progress is gone", || {
         !telegram.seen(ada).iter().any(|seen| seen.text.contains("Working"))
     });
+    for gateway in cluster.gateways {
+        assert_eq!(gateway.stop().0, Some(0));
+    }
+}
+
+#[test]
+fn an_answer_is_seen_while_it_is_written_elsewhere() {
+    let Some(cluster) = Cluster::start(2, "") else { return };
+    let ada = cluster.telegram.person("Ada");
+    let receiver = cluster.occupy();
+    cluster.hold_elsewhere(&receiver, ada, "what is a zebra?");
+    let preview = || cluster.telegram.preview(ada);
+    wait_until("its first words", || preview().is_some_and(|(_, text)| text.contains("The first")));
+    cluster.open();
+    sees(&cluster.telegram, ada, "The first half, and the second one.");
+    assert_eq!(preview(), None);
     for gateway in cluster.gateways {
         assert_eq!(gateway.stop().0, Some(0));
     }

@@ -1,6 +1,6 @@
 //! What instances that share the turns of a channel see of one another.
 
-use adjutant_chat::{Address, Progress, VoiceNote};
+use adjutant_chat::{Address, LiveText, Progress, VoiceNote};
 use adjutant_store::inbox::{self, NewRow, UnheardNote};
 use adjutant_store::leases::{Instance, channel, lane};
 use adjutant_store::sharing::{self, WaitingLane};
@@ -118,16 +118,20 @@ async fn what_a_turn_shows_is_gone_when_it_ends(world: World) {
         turn: "t1".into(),
         step: Some("thinking".into()),
         agents: Vec::new(),
-        live: None,
+        live: Some(LiveText::default()),
     };
     let shown = async |by: &str| sharing::shown(&world.store, &by.into(), "console").await.unwrap();
     let show = async || {
         let mut batch = Batch::new();
-        sharing::show(&mut batch, &progress);
+        sharing::show(&mut batch, &"t1".into(), &serde_json::to_string(&progress).unwrap());
         world.store.write(batch).await.unwrap();
     };
-    show().await;
-    assert_eq!(shown("ours").await, std::slice::from_ref(&progress));
+    for more in ["", "The ", "answer"] {
+        progress.live.iter().for_each(|live| live.push(more));
+        assert_ne!(shown("ours").await, std::slice::from_ref(&progress));
+        show().await;
+        assert_eq!(shown("ours").await, std::slice::from_ref(&progress));
+    }
     assert_eq!(shown("theirs").await, [], "it shows its own itself");
     let mut batch = Batch::new();
     turns::sleep(&mut batch, &"t1".into());

@@ -1,5 +1,9 @@
 //! Several processes on one PostgreSQL store: any of them serves any page.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
 
@@ -9,10 +13,10 @@ use crate::live::{Event, follow};
 use crate::process::{self, Home};
 
 /// Another process with the same store and platform, and a page of its own.
-fn another(url: &str, telegram: &FakeTelegram) -> (Home, Gateway, String) {
+fn another(config: &str, telegram: &FakeTelegram) -> (Home, Gateway, String) {
     let address = free_address();
     let home = Home::with_config(&format!(
-        "[assistant]\nowner = [\"telegram:1000\"]\n[store]\nurl = \"{url}\"\n[approval]\nmedium = \"ask\"\n[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\n\
+        "{config}[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\n\
          token = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n[channels.web]\nlisten = \"{address}\"\n",
         telegram.token(),
         telegram.api_url()
@@ -20,6 +24,15 @@ fn another(url: &str, telegram: &FakeTelegram) -> (Home, Gateway, String) {
     let mut gateway = Gateway::start(&home);
     gateway.logs("Web page: ");
     (home, gateway, address)
+}
+
+/// The browser at the page of another process. Each has an address of its own here, and with it another name for its
+/// cookie.
+fn at(address: String, here: &Browser) -> Browser {
+    let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+    let renamed = |cookie: &String| cookie.replacen(&port(&here.address), &port(&address), 1);
+    let cookie = here.cookie.as_ref().map(renamed);
+    Browser { address, cookie, ..here.clone() }
 }
 
 fn tasks(url: &str) -> Vec<String> {
@@ -39,15 +52,12 @@ fn any_instance_serves_any_page_and_an_answer_at_one_closes_the_question_at_the_
     let Some(server) = postgres::shared().unwrap() else { return };
     let url = server.database().unwrap();
     let owner = "[assistant]\nowner = [\"telegram:1000\"]\n";
-    let site = Site::start(&format!("{owner}[store]\nurl = \"{url}\"\n[approval]\nmedium = \"ask\"\n"));
+    let config = format!("{owner}[store]\nurl = \"{url}\"\n[approval]\nmedium = \"ask\"\n");
+    let site = Site::start(&config);
     let ada = site.telegram.person("Ada");
     let mut here = site.browser(ada);
-    let (_home, gateway, address) = another(&url, &site.telegram);
-    // Each has an address of its own here, and with it another name for its cookie.
-    let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
-    let renamed = |cookie: &String| cookie.replacen(&port(&here.address), &port(&address), 1);
-    let cookie = here.cookie.as_ref().map(renamed);
-    let mut there = Browser { address, cookie, ..here.clone() };
+    let (_home, gateway, address) = another(&config, &site.telegram);
+    let mut there = at(address, &here);
     for path in ["/", "/talk", "/workflows", "/things", "/usage", "/people", "/system", "/sessions"] {
         assert_eq!(there.get(path).status, 200, "she signed in at the other one: {path}");
     }
@@ -78,6 +88,37 @@ fn any_instance_serves_any_page_and_an_answer_at_one_closes_the_question_at_the_
     here.sees("/talk", "Added “write from there”");
     assert_eq!(there.submit("/logout", &[]).status, 303);
     assert_eq!(here.get("/talk").status, 401);
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    site.stop();
+}
+
+#[test]
+fn an_answer_grows_on_the_page_of_each_instance() {
+    let Some(server) = postgres::shared().unwrap() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let held = gate.clone();
+    let model = FakeModel::start(move |_| Reply::text("The first half, and the second one.").held(&held));
+    let config = format!(
+        "[store]\nurl = \"{}\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n",
+        server.database().unwrap(),
+        model.base_url()
+    );
+    let site = Site::start(&config);
+    let ada = site.telegram.person("Ada");
+    let mut here = site.browser(ada);
+    let (_home, gateway, address) = another(&config, &site.telegram);
+    let mut there = at(address, &here);
+    // One of them runs the turn.
+    here.say("what is a zebra?");
+    let begins =
+        |event: &Event| event.data["rest"].as_str().is_some_and(|rest| rest.contains("<p>The first"));
+    for browser in [&here, &there] {
+        let events = follow(browser, "0-0", crate::gateway::DEADLINE, begins);
+        assert!(events.last().is_some_and(begins), "{events:?}");
+    }
+    gate.store(true, Ordering::SeqCst);
+    there.sees("/talk", "and the second one.");
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     site.stop();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 /// How much of an answer is shown while it is written, in bytes: more than a platform's longest message.
 const MAX_LENGTH: usize = 32 * 1024;
@@ -24,9 +25,23 @@ pub fn is_told(text: &str) -> bool {
     text.trim().contains('\n') || text.chars().nth(200).is_some()
 }
 
-/// What of an answer is written so far. Whoever shows it reads the newest text, at their own pace.
-#[derive(Debug, Clone, Default)]
+/// What of an answer is written so far. Whoever shows it reads the newest text, at their own pace; another process gets the
+/// text of that moment.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct LiveText(Arc<Mutex<Written>>);
+
+impl From<LiveText> for String {
+    fn from(live: LiveText) -> Self {
+        live.text()
+    }
+}
+
+impl From<String> for LiveText {
+    fn from(text: String) -> Self {
+        Self::after(text, String::new())
+    }
+}
 
 #[derive(Debug, Default)]
 struct Written {
@@ -86,10 +101,10 @@ pub fn unchanged<'t>(text: &'t str, seen: &str) -> &'t str {
     &text[..same.map(|(char, _)| char.len_utf8()).sum()]
 }
 
-/// The same answer.
+/// The same answer, or as much of it.
 impl PartialEq for LiveText {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.0, &other.0) || self.text() == other.text()
     }
 }
 

@@ -114,7 +114,6 @@ pub struct Progress {
     /// The agents, in the order of their start.
     pub agents: Vec<AgentProgress>,
     /// The answer, if it may be written now.
-    #[serde(skip)]
     pub live: Option<LiveText>,
 }
 

@@ -12,7 +12,8 @@
 //!   for the second time, up to its share of all turns that run or wait. A lane that still waits after a second is taken
 //!   by anybody, so an instance that hangs holds up none.
 //! - What a turn says is a row of nobody's until the receiver claims it, as it does with its own.
-//! - A turn's progress is stored in its row, at most once a second, for the receiver to show.
+//! - A turn's progress is stored in its row with its answer so far, at most once a second, for the receiver to show, and
+//!   for each instance with a page.
 //!
 //! Races, and what settles them:
 //!
@@ -32,7 +33,8 @@
 //! - A runner was suspended and has lost its lane: each of its writes begins with the fence, so it changes nothing.
 //! - The answer is sent while the runner still writes progress: that is written only into a running turn's row, and the
 //!   receiver's own display ends before it sends, as it does for its own turns. If the receiver read it just before
-//!   the turn ended, it shows the turn again, ends that at its next look, and removes the message.
+//!   the turn ended, its new display finds that it has ended, and shows nothing. What it shows all the same, it ends at its
+//!   next look, and removes the message.
 //!
 //! On an embedded store, and in a terminal, nothing is shared, and none of this costs anything.
 
@@ -107,8 +109,8 @@ struct State {
 struct Shown {
     progress: Progress,
     since: Instant,
-    written_at: Option<Instant>,
-    is_new: bool,
+    /// What was written last, and when.
+    written: Option<(Instant, String)>,
 }
 
 impl Cluster {
@@ -163,7 +165,7 @@ impl Cluster {
         self.instance.shares().iter().all(|channel| self.health.is_receiver(channel))
     }
 
-    /// Notes what a turn of ours shows, for the receiver of its channel.
+    /// Notes what a turn of ours shows, for other instances.
     pub fn note(&self, progress: Progress) {
         let turn = TurnId::from(progress.turn.as_str());
         let mut state = self.state.lock();
@@ -171,13 +173,9 @@ impl Cluster {
             state.ours.remove(&turn);
             return;
         }
-        let new = Shown { progress, since: Instant::now(), written_at: None, is_new: true };
         match state.ours.get_mut(&turn) {
-            Some(shown) if shown.progress != new.progress => {
-                (shown.progress, shown.is_new) = (new.progress, true);
-            }
-            Some(_) => {}
-            None => drop(state.ours.insert(turn, new)),
+            Some(shown) => shown.progress = progress,
+            None => drop(state.ours.insert(turn, Shown { progress, since: Instant::now(), written: None })),
         }
     }
 
@@ -186,11 +184,14 @@ impl Cluster {
         let (mut batch, mut state) = (Batch::new(), self.state.lock());
         // This process may have become the receiver meanwhile.
         state.ours.retain(|turn, _| is_running(turn));
-        for shown in state.ours.values_mut() {
-            let is_due = shown.written_at.is_none_or(|at| at.elapsed() >= WRITTEN_EVERY);
-            if shown.is_new && is_due && shown.since.elapsed() >= SHOWN_AFTER {
-                sharing::show(&mut batch, &shown.progress);
-                (shown.written_at, shown.is_new) = (Some(Instant::now()), false);
+        for (turn, Shown { progress, since, written }) in &mut state.ours {
+            let is_due = written.as_ref().is_none_or(|(at, _)| at.elapsed() >= WRITTEN_EVERY);
+            if is_due && since.elapsed() >= SHOWN_AFTER {
+                let text = serde_json::to_string(progress).unwrap_or_default();
+                if written.as_ref().is_none_or(|(_, last)| *last != text) {
+                    sharing::show(&mut batch, turn, &text);
+                    *written = Some((Instant::now(), text));
+                }
             }
         }
         batch
@@ -341,15 +342,20 @@ impl Maintenance {
         self.speak_for_others(store, channels).await
     }
 
-    /// Sends and shows on the channels that this instance receives what turns elsewhere say.
+    /// Sends and shows on the channels that this instance receives what turns elsewhere say, and shows it on its page.
     async fn speak_for_others(&self, store: &Store, channels: &[String]) -> Result<()> {
         let cluster = &self.lanes.cluster;
         let mut shown = Vec::new();
-        for channel in channels.iter().filter(|channel| cluster.health.is_receiver(channel)) {
-            for conversation in sharing::undelivered(store, channel).await? {
-                self.deliverer.wake(&conversation);
+        for channel in channels {
+            let receives = cluster.health.is_receiver(channel);
+            if receives {
+                for conversation in sharing::undelivered(store, channel).await? {
+                    self.deliverer.wake(&conversation);
+                }
             }
-            shown.extend(sharing::shown(store, &cluster.instance.id, channel).await?);
+            if receives || !self.deliverer.edits(channel) {
+                shown.extend(sharing::shown(store, &cluster.instance.id, channel).await?);
+            }
         }
         for progress in cluster.news(shown) {
             self.deliverer.progress.progress_since(progress, SHOWN_AFTER);

@@ -100,11 +100,10 @@ pub async fn left_to_receiver(
     store.column(sql, &[channel.into(), instance.into()]).await
 }
 
-/// Adds what the receiver of a turn's channel is to show of it.
-pub fn show(batch: &mut Batch, progress: &Progress) {
-    let text = serde_json::to_string(progress).unwrap_or_default();
+/// Adds what other instances are to show of a turn, as JSON.
+pub fn show(batch: &mut Batch, turn: &TurnId, progress: &str) {
     let sql = "UPDATE turns SET progress = $1 WHERE id = $2 AND status = 'running'";
-    batch.run(sql, [text.into(), TurnId::from(progress.turn.as_str()).into()]);
+    batch.run(sql, [progress.into(), turn.into()]);
 }
 
 /// What to show of a channel's turns that run in other instances.

@@ -73,11 +73,13 @@ pub async fn dispatch(
         TurnEvent::Ended(turn) => ended.add(turn),
         TurnEvent::Progress(progress) => {
             let channel = &progress.address.channel;
-            let edits = deliverer.ports.get(channel).is_some_and(|port| port.limits().edits);
-            match edits {
+            match deliverer.edits(channel) {
                 true if !deliverer.cluster.sends(channel) => deliverer.cluster.note(progress),
                 true => deliverer.progress.progress(progress),
                 false => {
+                    if deliverer.cluster.is_on() {
+                        deliverer.cluster.note(progress.clone());
+                    }
                     deliverer.progress.progress(progress.clone());
                     // A slow display misses a step; the next one shows everything.
                     drop(displays.try_send(progress));

@@ -90,6 +90,11 @@ impl Deliverer {
         }
     }
 
+    /// Whether what this channel shows is messages that can be edited.
+    pub fn edits(&self, channel: &str) -> bool {
+        self.ports.get(channel).is_some_and(|port| port.limits().edits)
+    }
+
     /// Waits until the messages left by earlier processes are delivered.
     pub async fn wait_for_left_over(&self, channel: &str) -> Result<()> {
         let start = self.store.now();
