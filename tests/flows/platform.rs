@@ -592,6 +592,20 @@ async fn two_accounts_become_one_person() {
 }
 
 #[tokio::test]
+async fn what_concerns_one_alone_is_answered_in_their_direct_chat() {
+    let town = town(echo(), |_| {}).await;
+    town.writes_in("room", "ada", "/rules");
+    let refused = town.sees("other people can read this chat").await;
+    assert_eq!(refused.place, "room", "there is no direct chat yet");
+    town.writes("ada", "hello");
+    town.sees("You said: hello").await;
+    town.writes_in("room", "ada", "/link");
+    assert_eq!(town.sees("Send me this").await.place, "ada");
+    assert_eq!(town.sees("answered that in our direct chat").await.place, "room");
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn in_a_room_strangers_are_not_heard() {
     let town = town(echo(), |_| {}).await;
     town.writes_in("room", "bob", "who are you?");

@@ -1,16 +1,19 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
 use adjutant_chat::suggest::nearest;
-use adjutant_chat::{COMMANDS, SlashCommand};
+use adjutant_chat::{COMMANDS, EventId, SlashCommand};
 use adjutant_l10n as l10n;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, Result, access, control, executions, links, people, questions, turns, web};
+use adjutant_store::{
+    Batch, Result, access, control, executions, links, outbox, people, questions, turns, web,
+};
+use adjutant_turn::journal::TurnEvent;
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{InboxKind, TurnId, TurnStatus};
+use adjutant_types::{ConversationId, InboxKind, TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
 use super::answers::typed;
@@ -42,12 +45,60 @@ fn unknown(word: &str) -> String {
     }
 }
 
+/// A command whose answer nobody but its sender may read.
+fn private(command: Command<'_>) -> Option<&'static str> {
+    match command {
+        // These stand for a code or a password that was taken out of a message, and are answered where it was.
+        Command::Connect("pasted" | "typed" | "refused") => None,
+        Command::Connect(_) => Some("/connect"),
+        Command::Accounts(_) => Some("/accounts"),
+        Command::Rules(_) => Some("/rules"),
+        Command::Watches("") => Some("/watches"),
+        Command::Mine(_) => Some("/mine"),
+        Command::Link(_) => Some("/link"),
+        Command::Web => Some("/web"),
+        _ => None,
+    }
+}
+
 impl Conversations {
-    /// Runs a slash command that intake journalled.
+    /// Runs a slash command that intake journalled. One whose answer is private is answered in the direct chat of its sender
+    /// if it was given in a room.
     ///
     /// # Errors
     /// [`adjutant_store::StoreError::Stale`] if it was done before.
     pub async fn command(&self, row: &InboxRow) -> Result<()> {
+        let Some(name) = private(Command::read(&row.text)) else { return self.run_command(row).await };
+        if !people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
+            return self.run_command(row).await;
+        }
+        let Some(direct) = self.direct_chat(row).await? else {
+            return self.reply(row, None, l10n::commands::in_private(name), Batch::new()).await;
+        };
+        self.run_command(&InboxRow { conversation_id: direct, ..row.clone() }).await?;
+        // Where nobody else saw the command, its answer is seen there by its sender alone.
+        if EventId::private_to(row.event_id()).is_some() {
+            return Ok(());
+        }
+        // After a crash here, the room doesn't hear of the answer.
+        let answers = row.platform_id().map(str::to_owned).into_iter().collect();
+        let note = Message { answers, ..Message::from(l10n::commands::answered_privately()) };
+        let mut batch = Batch::new();
+        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &note);
+        self.store.write(batch).await?;
+        self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
+        Ok(())
+    }
+
+    /// The direct chat of a message's sender on its channel.
+    async fn direct_chat(&self, row: &InboxRow) -> Result<Option<ConversationId>> {
+        let accounts = people::accounts(&self.store, &row.person_id).await?;
+        let user = accounts.iter().find_map(|account| account.strip_prefix(row.channel())?.strip_prefix(':'));
+        let Some(user) = user else { return Ok(None) };
+        Ok(people::direct_conversation(&self.store, row.channel(), user).await?.map(|(id, _)| id))
+    }
+
+    async fn run_command(&self, row: &InboxRow) -> Result<()> {
         let mut batch = Batch::new();
         let text = match Command::read(&row.text) {
             Command::Help => help(self.has_logins()),
@@ -180,9 +231,6 @@ impl Conversations {
 
     /// Makes a code for linking another account, or links this account with the one that made the code.
     async fn link(&self, row: &InboxRow, text: &str) -> Result<String> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            return Ok(l10n::commands::in_private("/link"));
-        }
         if let Some(code) = access::code_in(text) {
             let joined = links::join(&self.store, &code, &row.person_id).await?;
             return Ok(if joined { l10n::commands::linked() } else { l10n::commands::unknown_link() });
@@ -195,9 +243,6 @@ impl Conversations {
     /// Makes a link that signs this person in on the web page.
     async fn web(&self, row: &InboxRow) -> Result<String> {
         let Some(page) = self.settings.current().page.clone() else { return Ok(l10n::commands::no_page()) };
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            return Ok(l10n::commands::in_private("/web"));
-        }
         let code = web::offer(&self.store, &row.person_id).await?;
         Ok(l10n::commands::page_link(format!("{page}/login#{code}")))
     }

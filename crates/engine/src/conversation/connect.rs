@@ -2,7 +2,6 @@
 
 use adjutant_chat::Choice;
 use adjutant_config::People;
-use adjutant_l10n as l10n;
 use adjutant_l10n::connect as words;
 use adjutant_skills::Failure;
 use adjutant_skills::accounts::{
@@ -119,9 +118,6 @@ impl Conversations {
         if !self.has_logins() {
             return say(words::not_set_up()).await;
         }
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            return say(l10n::commands::in_private("/connect")).await;
-        }
         if !self.may_connect(row).await? {
             return say(words::not_for_you()).await;
         }
@@ -217,9 +213,6 @@ impl Conversations {
 
     /// Lists the person's accounts, shows one with what can be done, or does it.
     pub(super) async fn accounts(&self, row: &InboxRow, rest: &str) -> Result<()> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            return self.reply(row, None, l10n::commands::in_private("/accounts"), Batch::new()).await;
-        }
         let (all, configured) = self.accounts_of(&row.person_id).await?;
         if rest.is_empty() {
             return self.reply_with(row, self.list_of(&all, &configured), Batch::new()).await;

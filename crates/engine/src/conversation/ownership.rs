@@ -2,10 +2,9 @@
 //!
 //! Only words that the person writes take a mark away: this is no skill, so no model can do it.
 
-use adjutant_l10n as l10n;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::taints::{self, MarkedRow};
-use adjutant_store::{Batch, Result, people};
+use adjutant_store::{Batch, Result};
 use adjutant_turn::wording::ownership;
 use adjutant_types::PersonId;
 
@@ -31,9 +30,6 @@ impl Conversations {
 
     /// Lists what is marked, or takes marks away: of a number of the list, of "it" if nothing else can be meant, of all.
     pub(super) async fn mine(&self, row: &InboxRow, which: &str, batch: &mut Batch) -> Result<String> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            return Ok(l10n::commands::in_private("/mine"));
-        }
         let marked = taints::list(&self.store, &row.person_id).await?;
         let number: Option<i64> = which.parse().ok();
         let is_meant = |mark: &&MarkedRow| match which.to_lowercase().as_str() {

@@ -23,10 +23,6 @@ pub fn command_of(button: &str) -> Option<String> {
 impl Conversations {
     /// Shows the person's rules, or ends the one of this number or id.
     pub(super) async fn rules(&self, row: &InboxRow, rest: &str) -> Result<()> {
-        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
-            let text = l10n::commands::in_private("/rules");
-            return self.reply(row, None, text, Batch::new()).await;
-        }
         let person = people::person_by_id(&self.store, &row.person_id).await?;
         let zone = self.zone_of(&person);
         let all = rules::of_person(&self.store, &person.id).await?;

@@ -59,7 +59,6 @@ impl Conversations {
                 turn = Some(self.add_press(&mut batch, &press, ("watch.delete", &closing)));
                 text
             }
-            ("", _) if here.shared => adjutant_l10n::commands::in_private("/watches"),
             ("", _) if all.is_empty() => words::none(),
             ("", _) => {
                 let zone = self.zone_of(&people::person_by_id(&self.store, &row.person_id).await?);

@@ -68,6 +68,7 @@ not-an-owner = Only my owners can let people in.
 ## Commands that are only for direct chats
 
 in-private = Please send me `{ $command }` privately; other people can read this chat.
+answered-privately = I've answered that in our direct chat.
 
 ## /link
 
