@@ -10,7 +10,8 @@ use super::questions::QuestionRow;
 use crate::{Batch, Result, Stale, Store};
 
 pub use super::claims::{
-    LeftProgress, is_claimed, left_progress, progress_shown, row, say_claimed, set_progress_receipt,
+    LeftProgress, ProgressShown, is_claimed, left_progress, progress_shown, row, say_claimed,
+    set_progress_receipt,
 };
 pub use super::forms::{become_file, change_form, give_up, say_instead};
 
