@@ -734,7 +734,7 @@ async fn in_a_room_a_reaction_stands_for_the_message_as_long_as_there_are_no_age
     town.has_happened("typing", 2).await;
     assert_eq!(town.texts(), [""; 0]);
     thought.open();
-    assert_eq!(town.sees("Working on it").await.text, "Working on it…\n- ✓ mission a");
+    town.sees("Working on it…\n- ✓ mission a").await;
     gate.open();
     town.sees("Here it is.").await;
     town.has_happened("no reaction", 1).await;

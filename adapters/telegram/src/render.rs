@@ -1,4 +1,7 @@
 //! Pure: rich text as Telegram's HTML, in parts, each also as plain text in case Telegram refuses the markup. <https://core.telegram.org/bots/api#html-style>
+//!
+//! `sendRichMessage` would show tables as such, but isn't used: Telegram takes a rich message also for somebody whose app
+//! can't show any of it, and tells us nothing: <https://github.com/TelegramMessenger/Telegram-iOS/issues/2226>.
 
 use adjutant_chat::richtext::markup::list_marker;
 use adjutant_chat::richtext::{aligned_table, link_target};
