@@ -89,6 +89,51 @@ async fn a_schedule_speaks_for_its_person_at_its_time() {
 }
 
 #[tokio::test]
+async fn a_change_keeps_the_schedule_and_undo_changes_it_back() {
+    let app = app().await;
+    app.says("ada", "every weekday at 8, show my open tasks").await;
+    let listed = async || app.says("ada", "show my schedules").await.text;
+    let before = listed().await;
+    let later = "change the schedule about open tasks to every weekday at 9";
+    let changed = app.says("ada", later).await.text;
+    assert_eq!(
+        changed,
+        "Changed the schedule to “show my open tasks” every weekday at 09:00 (Europe/Berlin)"
+    );
+    assert_eq!(listed().await, before.replace("08:00", "09:00"), "its id stays");
+    assert_eq!(app.says("ada", "undo").await.text, format!("Undone: {changed}"));
+    assert_eq!(listed().await, before);
+    app.says("ada", later).await;
+    // Monday at 8, and at 9.
+    for (hours, runs) in [(45, 0), (1, 1)] {
+        app.passes(Duration::from_hours(hours)).await;
+        app.passes(Duration::from_secs(1)).await;
+        assert_eq!(is_told(&app, "No open tasks").await, runs);
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_change_of_the_text_leaves_its_time_and_a_paused_one_stays_paused() {
+    let app = scripted_with(skill_caller(), |_| {}).await;
+    let (_, made) =
+        call(&app, "schedule.create", json!({"when": "every day at 8", "text": "tell me my day"})).await;
+    let (said, changed) =
+        call(&app, "schedule.update", json!({"id": "day", "text": "tell me the news"})).await;
+    assert!(said.starts_with("Changed the schedule to “tell me the news” every day at 08:00"), "{said}");
+    let mut same = changed.clone();
+    same["text"] = made["text"].clone();
+    assert_eq!(same, made);
+    call(&app, "schedule.pause", json!({"id": "news"})).await;
+    let (said, changed) = call(&app, "schedule.update", json!({"id": "news", "when": "every hour"})).await;
+    assert!(said.ends_with("\n“tell me the news” is paused"), "{said}");
+    assert_eq!((&changed["state"], &changed["id"]), (&json!("paused"), &made["id"]));
+    let (said, _) = call(&app, "schedule.update", json!({"id": "news", "when": "soon"})).await;
+    assert!(said.starts_with("params: /when: "), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_was_missed_is_made_up_for_once_or_left_out() {
     for (catch_up, runs) in [(true, 1), (false, 0)] {
         let app = configured(|config| config.catch_up = catch_up).await;
@@ -191,7 +236,11 @@ async fn nobody_is_told_that_nothing_happened() {
 
 #[tokio::test]
 async fn a_run_that_waits_for_its_turn_goes_with_its_schedule() {
-    for ends in [r#"schedule.delete {"id": "day"}"#, r#"schedule.pause {"id": "day"}"#] {
+    for ends in [
+        r#"schedule.delete {"id": "day"}"#,
+        r#"schedule.pause {"id": "day"}"#,
+        r#"schedule.update {"id": "day", "when": "every day at 9"}"#,
+    ] {
         let slow = Gate::closed();
         let held = slow.clone();
         let script =

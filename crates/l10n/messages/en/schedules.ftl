@@ -8,6 +8,7 @@ scheduled = Scheduled: “{ $text }”, { $when } ({ $zone }), starting { $first
 runs = About { $count } runs a day
 # $cost: "$9".
 runs-cost = About { $count } runs a day, roughly { $cost } a day
+changed = Changed the schedule to “{ $text }” { $when } ({ $zone })
 paused = “{ $text }” is paused
 resumed = “{ $text }” is active again, next on { $next }
 deleted = Deleted the schedule “{ $text }”

@@ -357,6 +357,7 @@ pub fn is_unlisted(name: &str) -> bool {
                 | "assistant.withdraw"
                 | "assistant.replace"
                 | "assistant.lines"
+                | "schedule.update"
                 | "schedule.pause"
                 | "schedule.delete"
         )

@@ -20,6 +20,7 @@ use crate::{Approved, Failure, Output, Result, SkillError};
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
         Create = "schedule.create",
+        Update = "schedule.update",
         List = "schedule.list",
         Pause = "schedule.pause",
         Delete = "schedule.delete",
@@ -43,27 +44,29 @@ impl BuiltinSkill for ScheduleSkill {
         match self {
             Self::List => None,
             Self::Create => Some(ActionKind::ScheduleCreate),
-            Self::Pause => Some(ActionKind::ScheduleChange),
+            Self::Update | Self::Pause => Some(ActionKind::ScheduleChange),
             Self::Delete => Some(ActionKind::ScheduleDelete),
         }
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>> {
-        Ok(match self {
-            Self::List => Vec::new(),
-            Self::Create => {
-                let row = planned(call)?;
-                vec![
-                    Target::Text(row.text),
-                    Target::Time(call.text("when").unwrap_or_default().into(), row.rule),
-                ]
-            }
-            Self::Pause | Self::Delete => {
-                let row = by_id(call).await?;
-                let (id, title) = (row.id.to_string(), row.text);
-                vec![Target::Thing(Thing { noun: "schedule", id, title, is_shared: false })]
-            }
-        })
+        let old = match self {
+            Self::List => return Ok(Vec::new()),
+            Self::Create => None,
+            Self::Update | Self::Pause | Self::Delete => Some(by_id(call).await?),
+        };
+        let mut targets = Vec::new();
+        if let Some(ScheduleRow { id, text, .. }) = &old {
+            let (id, title) = (id.to_string(), text.clone());
+            targets.push(Target::Thing(Thing { noun: "schedule", id, title, is_shared: false }));
+        }
+        if matches!(self, Self::Create | Self::Update) {
+            let row = planned(call, old)?;
+            targets.extend(call.text("text").map(|_| Target::Text(row.text)));
+            let time = call.text("when").or_else(|| call.text("timezone"));
+            targets.extend(time.map(|time| Target::Time(time.into(), row.rule)));
+        }
+        Ok(targets)
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
@@ -80,6 +83,7 @@ impl BuiltinSkill for ScheduleSkill {
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
             Self::Create => create(call, writes).await,
+            Self::Update => update(call, writes).await,
             Self::List => list(call).await,
             Self::Pause => pause(call, writes).await,
             Self::Delete => delete(call, writes).await,
@@ -131,7 +135,7 @@ fn spoken(row: &ScheduleRow) -> String {
 }
 
 async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let row = planned(call)?;
+    let row = planned(call, None)?;
     if schedules::of_person(call.store(), &call.ctx.turn.person.id).await?.len() >= MAX {
         return Err(SkillError::params(ours!(l10n::schedules::too_many, MAX)).into());
     }
@@ -159,40 +163,64 @@ async fn price(call: &CallContext<'_>, row: &ScheduleRow) -> Result<Option<Strin
     }))
 }
 
-fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
+/// The schedule that the arguments make, or make of an old one.
+fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleRow, SkillError> {
     let params = |message: ErrorText| SkillError::params(message);
+    let now = call.store().now();
+    let row = old.unwrap_or_else(|| ScheduleRow {
+        id: call.short_id(),
+        person_id: call.ctx.turn.person.id.clone(),
+        conversation_id: call.ctx.turn.conversation.id.clone(),
+        text: String::new(),
+        rule: String::new(),
+        zone: call.zone().name().to_owned(),
+        state: ScheduleState::Active,
+        next_at: now,
+        running: None,
+        failures: 0,
+        created_at: now,
+    });
     let zone = match call.text("timezone") {
-        None => call.zone(),
+        None => zone_of(&row),
         Some(name) => {
             name.parse().map_err(|_| params(ours!(l10n::schedules::unknown_zone, FromCall(name))))?
         }
     };
-    let when = call.text("when").unwrap_or_default();
+    let when = call.text("when").unwrap_or(&row.rule);
     let rule =
         CronRule::parse(when, zone).map_err(|message| params(ours!("/when: {}", FromCall(message))))?;
-    let now = call.store().now();
     if rule.is_too_often(now) {
         return Err(params(ours!(l10n::schedules::too_often)));
     }
     let never = || params(ours!(l10n::schedules::no_such_time, FromCall(when)));
     let next_at = rule.after(now).ok_or_else(never)?;
-    let text = call.text("text").ok_or_else(|| params(ours!(l10n::schedules::no_text)))?;
+    let text = call.text("text").unwrap_or(&row.text);
+    if text.is_empty() {
+        return Err(params(ours!(l10n::schedules::no_text)));
+    }
     if text.starts_with('/') && !text.starts_with("/run ") {
         return Err(params(ours!(l10n::schedules::no_such_command)));
     }
-    Ok(ScheduleRow {
-        id: call.short_id(),
-        person_id: call.ctx.turn.person.id.clone(),
-        conversation_id: call.ctx.turn.conversation.id.clone(),
-        text: text.to_owned(),
-        rule: rule.pattern(),
-        zone: zone.name().to_owned(),
-        state: ScheduleState::Active,
-        next_at,
-        running: None,
-        failures: 0,
-        created_at: now,
-    })
+    let (text, zone) = (text.to_owned(), zone.name().to_owned());
+    Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, ..row })
+}
+
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
+    let row = by_id(call).await?;
+    let mut new = planned(call, Some(row.clone()))?;
+    if (&new.rule, &new.zone) == (&row.rule, &row.zone) {
+        new.next_at = row.next_at;
+    } else {
+        schedules::drop_run(writes, &row.id);
+        new.running = None;
+    }
+    schedules::change(writes, &row, &new);
+    let summary = l10n::schedules::changed(title(&new), when(&new), &new.zone);
+    let is_off = new.state != ScheduleState::Active;
+    let notes = is_off.then(|| l10n::schedules::paused(title(&new)));
+    let summary = under(summary, price(call, &new).await?.into_iter().chain(notes));
+    let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
+    Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output> {

@@ -16,10 +16,10 @@ use crate::{Output, Skill, sources};
 const STORED: [&str; 6] = ["tasks", "memory", "schedule", "contacts", "calendar", "watch"];
 /// The effects on them that keep a text of the call.
 #[rustfmt::skip]
-const KEEPING_TEXT: [ActionKind; 9] = [
+const KEEPING_TEXT: [ActionKind; 10] = [
     ActionKind::TaskCreate, ActionKind::TaskChange, ActionKind::EventCreate, ActionKind::EventChange,
     ActionKind::ContactCreate, ActionKind::ContactChange, ActionKind::MemorySave, ActionKind::ScheduleCreate,
-    ActionKind::WatchCreate,
+    ActionKind::ScheduleChange, ActionKind::WatchCreate,
 ];
 /// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
 #[rustfmt::skip]

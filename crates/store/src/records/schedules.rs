@@ -63,15 +63,16 @@ pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<V
     store.all(sql, &[channel.into(), chat.into(), now.into()]).await
 }
 
-/// Changes a schedule's state and times, unless another process has changed it.
+/// Changes a schedule, unless another process has changed it.
 pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
     batch.must(
         Stale::ScheduleChanged,
-        "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
-         WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
+        "UPDATE schedules SET text = $1, rule = $2, zone = $3, state = $4, next_at = $5, running = $6, failures = $7 \
+         WHERE id = $8 AND text = $9 AND rule = $10 AND zone = $11 AND state = $12 AND next_at = $13 \
+         AND coalesce(running, '') = $14",
         values! {
-            new.state, new.next_at, new.running.clone(), new.failures, &old.id, old.state, old.next_at,
-            old.running.clone().unwrap_or_default()
+            &new.text, &new.rule, &new.zone, new.state, new.next_at, new.running.clone(), new.failures, &old.id,
+            &old.text, &old.rule, &old.zone, old.state, old.next_at, old.running.clone().unwrap_or_default()
         },
     );
 }

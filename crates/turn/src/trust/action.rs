@@ -26,6 +26,7 @@ words! {
         MemoryForget = "memory.forget",
         /// Starts something that happens again and again.
         ScheduleCreate = "schedule.create",
+        /// Changes, pauses or resumes it.
         ScheduleChange = "schedule.change",
         ScheduleDelete = "schedule.delete",
         WatchCreate = "watch.create",
