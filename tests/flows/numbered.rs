@@ -21,6 +21,7 @@ async fn careful() -> TestApp {
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
         (false, "shall we?") => text("Shall I look it up?"),
+        (false, "no thx") => text("All right."),
         (false, "how?") => {
             direct("a", "tasks.create", json!({"title": "gold"})).saying("**1** short or **2** long?")
         }
@@ -109,7 +110,7 @@ async fn after_which_one_a_choice_alone_means_the_yes_or_the_no_before_it() {
 
 #[tokio::test]
 async fn a_yes_to_do_you_mean_this_is_an_answer() {
-    for (answer, done) in [("yes", 1), ("no thanks", 0)] {
+    for (answer, done) in [("yes", 1), ("no", 0)] {
         let app = careful().await;
         app.says("ada", "bread").await;
         app.says("ada", "shall we?").await;
@@ -123,6 +124,30 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
         assert_eq!(titles(&app).await.len(), done, "{answer}");
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn a_no_right_after_an_offer_is_for_that_if_it_thanks_and_else_asked_back_without_a_yes() {
+    let app = careful().await;
+    app.says("ada", "bread").await;
+    app.says("ada", "shall we?").await;
+    assert_eq!(app.says("ada", "no thx").await.text, "All right.");
+    app.says("ada", "shall we?").await;
+    let which = app.says("ada", "nah").await;
+    assert!(which.text.starts_with("Do you mean this?\n**13** Add a task: “bread”"), "{}", which.text);
+    assert_eq!(which.buttons(), ["No to 13", "Something else"]);
+    app.presses("ada", &which, "No to 13").await;
+    app.rests().await;
+    // Where the offer isn't what was said last, a thanked no is asked back, too.
+    app.says("ada", "milk").await;
+    app.says("ada", "shall we?").await;
+    app.says("ada", "hello").await;
+    let which = app.says("ada", "no thx").await;
+    assert_eq!(which.buttons(), ["No to 14", "Something else"], "{}", which.text);
+    app.presses("ada", &which, "No to 14").await;
+    app.rests().await;
+    assert!(titles(&app).await.is_empty());
+    app.ends_well().await;
 }
 
 #[tokio::test]

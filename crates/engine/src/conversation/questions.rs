@@ -98,11 +98,18 @@ impl Conversations {
             None if open.len() > 1 && verdicts::is_any(text) => Typed::Unclear,
             None => return Ok(None),
         };
+        // A thanked no right after our "Shall I look it up?" is for that; but silence is a yes to what is delayed.
+        if verdicts::is_thanked_no(text)
+            && open.iter().all(|question| question.delay().is_none())
+            && outbox::asks_since(&self.store, question, true).await?
+        {
+            return Ok(None);
+        }
         let kind = &question.kind;
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
         // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
         let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
-            || outbox::asks_since(&self.store, question).await?;
+            || outbox::asks_since(&self.store, question, false).await?;
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.

@@ -263,6 +263,14 @@ pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
     whole.map_or_else(|| verdict(text), |only| only.verdict)
 }
 
+/// Whether it is a no with thanks, as people decline an offer: "no thx", "nein danke". "Don't send it, thanks" is more.
+pub(super) fn is_thanked_no(text: &str) -> bool {
+    const THANKS: [&str; 4] = ["thank", "thx", "danke", "ありがとう"];
+    verdict(text) == Some(false)
+        && !has_any(text, |clause| clause.has_act)
+        && THANKS.iter().any(|word| text.to_lowercase().contains(word))
+}
+
 /// The yes or no to both to whom the only thing that is asked about goes.
 pub(super) fn verdict_on_both(text: &str, asked: &str) -> Option<bool> {
     let all = clauses(text)?;

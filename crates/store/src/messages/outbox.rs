@@ -294,12 +294,13 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn asked something here after the message of a question, in words alone.
-pub async fn asks_since(store: &Store, question: &QuestionRow) -> Result<bool> {
+/// Whether a turn asked something here after the message of a question, in words alone; `is_last`: in our newest message.
+pub async fn asks_since(store: &Store, question: &QuestionRow, is_last: bool) -> Result<bool> {
     const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
                        AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
-                       AND (text LIKE '%?%' OR text LIKE '%？%')";
-    Ok(store.count(SQL, &values! { &question.conversation_id, &question.outbox_id }).await? > 0)
+                       AND (text LIKE '%?%' OR text LIKE '%？%') AND ($3 = 0 OR seq = \
+                       (SELECT max(seq) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL))";
+    Ok(store.count(SQL, &values! { &question.conversation_id, &question.outbox_id, is_last }).await? > 0)
 }
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has

@@ -278,6 +278,16 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
 }
 
 #[test]
+fn a_no_with_thanks_is_how_people_decline_an_offer() {
+    for text in ["no thx", "No, thanks!", "nah thank you", "nein danke", "いいえ、ありがとう"] {
+        assert!(is_thanked_no(text), "{text}");
+    }
+    for text in ["no", "nah", "yes thanks", "don't send it, thanks", "no to all, thanks", "no thanks to Al"] {
+        assert!(!is_thanked_no(text), "{text}");
+    }
+}
+
+#[test]
 fn a_change_of_what_is_left_out_may_follow_and_nothing_else() {
     for (text, verdict) in [
         ("all except 2, tell him Wednesday instead", "all except 2"),
