@@ -20,7 +20,7 @@ use adjutant_store::people::Conversation;
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::rules::RuleRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, Result, StoreError, control, people, rules, turns};
+use adjutant_store::{Batch, Result, StoreError, control, executions, people, rules, turns};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
@@ -307,9 +307,11 @@ impl Conversations {
                 .map(|(at, is_yes)| (theirs[at], if is_yes { Answer::Approve } else { Answer::Reject }))
                 .collect();
             // Their states, before an answer changes one.
+            let mut settled = Vec::new();
             for turn in closed.iter().map(|(question, _)| &question.turn_id).collect::<BTreeSet<_>>() {
                 if let Some(turn) = turns::by_id(&self.store, turn).await? {
                     turns::expect_status(&mut batch, &turn);
+                    settled.extend(self.is_settled(row, &turn, &closed).await?.then_some(turn.id));
                 }
             }
             let now = self.store.now();
@@ -317,6 +319,7 @@ impl Conversations {
                 questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
                 control::go_on(&mut batch, question, Some(answer), &instance, now);
             }
+            settled.iter().for_each(|turn| control::end_silently(&mut batch, turn));
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let mut message: Message = match noted.is_empty() {
@@ -348,6 +351,24 @@ impl Conversations {
                 }
             }
         }
+    }
+
+    /// Whether these answers, which are confirmed together, leave a turn nothing to tell: each is a no, it has done nothing
+    /// else, and nobody asks it anything.
+    async fn is_settled(
+        &self,
+        row: &InboxRow,
+        turn: &TurnRow,
+        closed: &[(&QuestionRow, Answer)],
+    ) -> Result<bool> {
+        let mut own = closed.iter().filter(|(question, _)| question.turn_id == turn.id);
+        let is_asked = verdicts::declined(&row.text).is_some()
+            && own.clone().any(|(question, _)| row.question_id.as_ref() == Some(&question.id));
+        let is_told = turn.status == TurnStatus::Waiting && turn.conversation_id == row.conversation_id;
+        if is_asked || !is_told || !own.all(|(_, answer)| *answer == Answer::Reject) {
+            return Ok(false);
+        }
+        Ok(executions::of_turn(&self.store, &turn.id).await?.iter().all(|call| !call.status.has_ended()))
     }
 
     /// The questions of the message with the newest open one.

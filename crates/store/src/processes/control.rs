@@ -120,6 +120,15 @@ pub fn withdraw(batch: &mut Batch, question: &QuestionRow, by: &PersonId, now: i
     );
 }
 
+/// Ends a turn that was woken and waits for nothing any more, without another word of its model.
+pub fn end_silently(batch: &mut Batch, turn: &TurnId) {
+    batch.run(
+        "UPDATE turns SET ending = $1 WHERE id = $2 AND status = 'queued' \
+         AND NOT EXISTS (SELECT 1 FROM questions WHERE turn_id = $2 AND state = 'pending')",
+        [Ending::Withdrawn.as_str().into(), turn.into()],
+    );
+}
+
 /// Ends a pause: from now on the answer to the question decides how the turn goes on.
 pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
     batch.run("UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'", [turn.into()]);
