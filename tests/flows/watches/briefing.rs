@@ -113,6 +113,10 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     app.presses("ada", &again, "Done").await;
     let triaged = call(&app, "email.triage", json!({})).await.1;
     assert_eq!((&triaged["count"], triaged["unanswered"].as_array().unwrap().len()), (&json!(0), 4));
+    // A later message can mean a line.
+    app.says("ada", "answer the second one").await;
+    let request = serde_json::to_string(&app.requests(Who::Orchestrator).pop().unwrap()).unwrap();
+    assert!(request.contains("“Thursday?” from Bob Brown, line 2"), "{request}");
     app.ends_well().await;
 }
 

@@ -8,10 +8,12 @@ use adjutant_store::turns::PastTurn;
 use adjutant_store::{Result, Store};
 use serde_json::Value;
 
-/// The maximum number of things of one turn.
+/// The maximum number of things of one turn, if a briefing hasn't more lines.
 const MAX: usize = 10;
 /// How much of a title is shown, in bytes.
 const TITLE: usize = 60;
+/// The skill whose items are the lines of a briefing, with their numbers.
+const LINES: &str = "assistant.lines";
 /// The skills whose results are the assistant's own emails.
 const SENDING: [&str; 3] = ["email.send", "email.reply", "email.forward"];
 
@@ -25,6 +27,8 @@ pub(super) struct RecentEntities {
 /// Why a thing is listed; the first are the most important.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
+    /// It is the line of a briefing with this number: "answer the second one".
+    Line(u64),
     /// The answer names it, at this position, whole or in part.
     Answered((usize, bool)),
     /// It was made, changed or read by itself.
@@ -86,20 +90,26 @@ pub(super) fn touched(
     let mut lines: BTreeMap<String, String> = BTreeMap::new();
     for (skill, thing, is_single) in things {
         if let Some((name, line)) = line(skill, thing) {
-            found.push((reason(thing, is_single), writer(thing), name.clone()));
+            let (reason, writer) = match number(skill, thing) {
+                Some(n) => (Reason::Line(n), None),
+                None => (reason(thing, is_single), writer(thing)),
+            };
+            found.push((reason, writer, name.clone()));
             lines.insert(name, line);
         }
     }
     found.sort_by_key(|(reason, ..)| *reason);
     let (mut names, mut writers) = (BTreeSet::new(), BTreeSet::new());
     found.retain(|(_, _, name)| names.insert(name.clone()));
-    let answered = found.iter().take_while(|(reason, ..)| matches!(reason, Reason::Answered(_))).count();
+    let most = found.iter().filter(|(reason, ..)| matches!(reason, Reason::Line(_))).count().max(MAX);
+    let is_told = |reason: &Reason| matches!(reason, Reason::Line(_) | Reason::Answered(_));
+    let answered = found.iter().take_while(|(reason, ..)| is_told(reason)).count();
     let others = found.split_off(answered);
     // Each writer whom the answer names has one email in front of anybody's second one.
     let (first, more): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(_, writer, _)| writer.is_none_or(|writer| writers.insert(writer)));
     let all = first.into_iter().chain(more).chain(others);
-    all.filter_map(|(_, _, name)| lines.remove(&name)).take(MAX).collect()
+    all.filter_map(|(_, _, name)| lines.remove(&name)).take(most).collect()
 }
 
 /// The unread emails that a turn read and its answer names: in part, if only one was read.
@@ -170,6 +180,11 @@ fn writer(thing: &Value) -> Option<&str> {
     from.split('<').next().map(str::trim).filter(|name| !name.is_empty())
 }
 
+/// The number of a briefing's line.
+fn number(skill: &str, thing: &Value) -> Option<u64> {
+    thing["n"].as_u64().filter(|_| skill == LINES)
+}
+
 /// The beginning of a text, in one line.
 fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TITLE)].replace(['\n', '\r'], " ")
@@ -198,7 +213,8 @@ fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
         "" if noun == "mail" => "(no subject)".to_owned(),
         title => clip(title),
     };
-    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}");
+    let place = number(skill, thing).map(|n| format!(", line {n}")).unwrap_or_default();
+    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}{place}");
     Some((format!("{gone}{noun} {id}{instance}"), line))
 }
 
@@ -255,6 +271,20 @@ mod tests {
         let line = line_of(&both, "", "Erin waits for milk.");
         assert!(line.starts_with("mail <1> “Review” from Erin Hall; task t1"), "{line}");
         assert_eq!(touched(&both, ("", ""), true), ["task t1 “milk”"], "where others read along");
+    }
+
+    #[test]
+    fn the_lines_of_a_briefing_are_first_with_their_numbers() {
+        let event = |n: usize| json!({"id": format!("e{n}"), "title": format!("Event {n}")});
+        let line = |n: usize| json!({"n": n, "noun": "mail", "id": format!("<{n}>"), "subject": "Hi", "from": ["Bob Stone <b@x.test>"]});
+        let calls = [
+            ("calendar.list_events", json!({"items": (0..9).map(event).collect::<Vec<_>>()})),
+            ("email.triage", json!({"items": (1..20).map(line).collect::<Vec<_>>()})),
+            ("assistant.lines", json!({"items": (1..13).map(line).collect::<Vec<_>>()})),
+        ];
+        let touched = touched(&calls, ("/run morning-briefing", "Event 0, Event 1. Bob Stone: Hi"), false);
+        let numbered = (1..13).map(|n| format!("mail <{n}> “Hi” from Bob Stone, line {n}"));
+        assert_eq!(touched, numbered.collect::<Vec<_>>());
     }
 
     #[test]
