@@ -212,9 +212,15 @@ impl<'a> Evidence<'a> {
         let shown = self.shown.things().find(|other| is_it(other));
         // Of what is watched, only another watch.
         let is_rival = |other: &Thing| !is_it(other) && (thing.noun != "watch" || other.noun == "watch");
+        // The words may name an email's sender, too: of what was shown, the id has that.
+        let by_sender = |other: &Thing| {
+            let sender = other.id.rsplit_once(" from ").map_or("", |(_, sender)| sender);
+            format!("{} {sender}", other.title)
+        };
         let is_meant = |names: fn(&str, &str) -> bool| {
             let mut rivals = self.shown.things().filter(|other| is_rival(other));
-            names(called, &thing.title) && !rivals.any(|other| names(called, &other.title))
+            let fits = |other: &Thing| names(called, &other.title) || names(called, &by_sender(other));
+            names(called, &thing.title) && !rivals.any(fits)
         };
         is_meant(own_words::names) || (shown.is_some() && is_meant(own_words::nearly_name))
     }

@@ -161,6 +161,23 @@ fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
 }
 
 #[test]
+fn another_email_of_the_sender_whom_the_words_name_is_a_rival() {
+    let mail = |id: &str, title: &str, from: &str| thing("mail", &format!("<{id}@x> from {from}"), title);
+    let forward = |other: Thing| {
+        let shown = Shown::new([(true, vec![mail("1", "Invoice 2231", "bob@north.test"), other])]);
+        let wishes = vec![wish(ActionKind::MailForward, &["Bob's invoice", "Dana"], "")];
+        // A call knows the sender's name, too.
+        let sent = Target::Thing(mail("1", "Invoice 2231 Bob Stone", "bob@north.test"));
+        let targets = vec![recipient("dana@corp.test", &["Dana"]), sent];
+        Case { shown, ..Case::new("", wishes) }.judge(ActionKind::MailForward, targets)
+    };
+    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
+    assert_eq!(forward(mail("2", "Invoice 99", "bob@north.test")), ambiguous);
+    assert_eq!(forward(mail("2", "Invoice 99", "eve@evil.test")), Verdict::Wished(0));
+    assert_eq!(forward(mail("2", "Minutes", "bob@north.test")), Verdict::Wished(0));
+}
+
+#[test]
 fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
     let frank = || thing("watch", "w1", "email from Frank");
     let shown = Shown::new([(true, vec![frank(), thing("event", "e1", "Lunch with Frank")])]);
