@@ -22,7 +22,9 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     ScheduleState {
+        #[default]
         Active = "active",
         Paused = "paused",
         /// It failed too often, or has no further time.

@@ -310,13 +310,10 @@ impl Conversations {
 
     /// To which answer the open questions were listed right before this; none if they weren't. "All" means those then.
     async fn asked_which_after(&self, row: &InboxRow) -> Result<Option<String>> {
-        Ok(match inbox::text_before(&self.store, row).await? {
-            Some((InboxKind::Command, before)) => match Command::read(&before) {
-                Command::Answer(answer) => Some(answer.to_owned()),
-                _ => None,
-            },
-            _ => None,
-        })
+        let before = inbox::text_before(&self.store, row).await?;
+        Ok(before.filter(|(kind, _)| *kind == InboxKind::Command).and_then(|(_, before)| {
+            if let Command::Answer(answer) = Command::read(&before) { Some(answer.to_owned()) } else { None }
+        }))
     }
 
     async fn trace(&self, row: &InboxRow) -> Result<String> {

@@ -20,7 +20,7 @@ use adjutant_store::people::Conversation;
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::rules::RuleRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{Batch, Result, StoreError, control, executions, people, rules, turns};
+use adjutant_store::{Batch, Result, StoreError, control, people, rules, turns};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
@@ -115,12 +115,10 @@ impl Conversations {
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = wrote_since && is_only && (open.len() == 1 || verdicts::selects(text)) && {
             let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-            let last = match &last {
-                Some((InboxKind::Command, last)) => Command::read(last),
-                _ => Command::Help,
-            };
-            matches!(last, Command::Answer(last)
-                    if certainty(last, kind) >= Certainty::Firm && (agrees(last) || !agrees(text)))
+            let last = last.filter(|(kind, _)| *kind == InboxKind::Command);
+            let is_it =
+                |last: &str| certainty(last, kind) >= Certainty::Firm && (agrees(last) || !agrees(text));
+            last.is_some_and(|(_, last)| matches!(Command::read(&last), Command::Answer(last) if is_it(last)))
         };
         let certainty = certainty(text, kind);
         let is_clear = !wrote_since
@@ -307,11 +305,9 @@ impl Conversations {
                 .map(|(at, is_yes)| (theirs[at], if is_yes { Answer::Approve } else { Answer::Reject }))
                 .collect();
             // Their states, before an answer changes one.
-            let mut settled = Vec::new();
             for turn in closed.iter().map(|(question, _)| &question.turn_id).collect::<BTreeSet<_>>() {
                 if let Some(turn) = turns::by_id(&self.store, turn).await? {
                     turns::expect_status(&mut batch, &turn);
-                    settled.extend(self.is_settled(row, &turn, &closed).await?.then_some(turn.id));
                 }
             }
             let now = self.store.now();
@@ -319,16 +315,20 @@ impl Conversations {
                 questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
                 control::go_on(&mut batch, question, Some(answer), &instance, now);
             }
-            settled.iter().for_each(|turn| control::end_silently(&mut batch, turn));
+            let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
+            let answered = answered.map(|(question, _)| &question.turn_id);
+            // Its turn hears what else was written; what the others won't do is told here.
+            let hears = answered.filter(|_| verdicts::declined(&row.text).is_some());
+            for (question, _) in closed.iter().filter(|(question, _)| hears != Some(&question.turn_id)) {
+                control::end_declined(&mut batch, &question.turn_id, &row.conversation_id);
+            }
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let mut message: Message = match noted.is_empty() {
                 true => wording::questions::which(&open, &self.newest(&open).await?),
                 false => noted.join("\n").into(),
             };
-            // Its turn hears what else was written.
-            let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
-            message.turn = answered.map(|(question, _)| question.turn_id.clone());
+            message.turn = answered.cloned();
             match self.reply_with(row, message, batch).await {
                 // A turn woke up or went to sleep, or somebody else was faster.
                 Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}
@@ -339,36 +339,13 @@ impl Conversations {
                         |other: &QuestionRow| closed.iter().any(|(question, _)| question.id == other.id);
                     let remaining: Vec<_> = open.iter().filter(|other| !is_closed(other)).collect();
                     for (question, _) in &closed {
-                        // The others of its message keep their buttons.
-                        if remaining.iter().all(|other| other.outbox_id != question.outbox_id) {
-                            self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
-                        }
-                        if let Some(running) = self.running.get(&question.turn_id) {
-                            running.answered.send_replace(());
-                        }
+                        let is_last = remaining.iter().all(|other| other.outbox_id != question.outbox_id);
+                        self.closed(question, is_last);
                     }
                     return Ok(());
                 }
             }
         }
-    }
-
-    /// Whether these answers, which are confirmed together, leave a turn nothing to tell: each is a no, it has done nothing
-    /// else, and nobody asks it anything.
-    async fn is_settled(
-        &self,
-        row: &InboxRow,
-        turn: &TurnRow,
-        closed: &[(&QuestionRow, Answer)],
-    ) -> Result<bool> {
-        let mut own = closed.iter().filter(|(question, _)| question.turn_id == turn.id);
-        let is_asked = verdicts::declined(&row.text).is_some()
-            && own.clone().any(|(question, _)| row.question_id.as_ref() == Some(&question.id));
-        let is_told = turn.status == TurnStatus::Waiting && turn.conversation_id == row.conversation_id;
-        if is_asked || !is_told || !own.all(|(_, answer)| *answer == Answer::Reject) {
-            return Ok(false);
-        }
-        Ok(executions::of_turn(&self.store, &turn.id).await?.iter().all(|call| !call.status.has_ended()))
     }
 
     /// The questions of the message with the newest open one.
@@ -450,13 +427,18 @@ impl Conversations {
             self.reply(row, Some(question), text, batch).await?;
         }
         fail_point("question-answered");
+        self.closed(question, is_last_of_message);
+        Ok(())
+    }
+
+    /// Wakes the turn of a question that was closed. The others of its message keep their buttons.
+    fn closed(&self, question: &QuestionRow, is_last_of_message: bool) {
         if is_last_of_message {
             self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
         }
         if let Some(running) = self.running.get(&question.turn_id) {
             running.answered.send_replace(());
         }
-        Ok(())
     }
 
     /// The rule that an answer makes. Only who was asked can make one: it is about what is done for them.
@@ -525,11 +507,8 @@ impl Conversations {
             if !self.store.try_write(batch).await? {
                 continue;
             }
-            self.events.send(TurnEvent::QuestionClosed(question.outbox_id.clone()));
-            woken.push(question.conversation_id.clone());
-            if let Some(running) = self.running.get(&question.turn_id) {
-                running.answered.send_replace(());
-            }
+            self.closed(&question, true);
+            woken.push(question.conversation_id);
         }
         Ok(woken)
     }

@@ -12,8 +12,6 @@ use serde_json::Value;
 const MAX: usize = 10;
 /// How much of a title is shown, in bytes.
 const TITLE: usize = 60;
-/// The skill whose items are the lines of a briefing, with their numbers.
-const LINES: &str = "assistant.lines";
 /// The skills whose results are the assistant's own emails.
 const SENDING: [&str; 3] = ["email.send", "email.reply", "email.forward"];
 
@@ -89,10 +87,13 @@ pub(super) fn touched(
     // What the last call says of a thing.
     let mut lines: BTreeMap<String, String> = BTreeMap::new();
     for (skill, thing, is_single) in things {
-        if let Some((name, line)) = line(skill, thing) {
-            let (reason, writer) = match number(skill, thing) {
-                Some(n) => (Reason::Line(n), None),
-                None => (reason(thing, is_single), writer(thing)),
+        if let Some((name, mut line)) = line(skill, thing) {
+            let (reason, writer) = match thing["n"].as_u64() {
+                Some(n) if skill == "assistant.lines" => {
+                    line.push_str(&format!(", line {n}"));
+                    (Reason::Line(n), None)
+                }
+                _ => (reason(thing, is_single), writer(thing)),
             };
             found.push((reason, writer, name.clone()));
             lines.insert(name, line);
@@ -102,8 +103,7 @@ pub(super) fn touched(
     let (mut names, mut writers) = (BTreeSet::new(), BTreeSet::new());
     found.retain(|(_, _, name)| names.insert(name.clone()));
     let most = found.iter().filter(|(reason, ..)| matches!(reason, Reason::Line(_))).count().max(MAX);
-    let is_told = |reason: &Reason| matches!(reason, Reason::Line(_) | Reason::Answered(_));
-    let answered = found.iter().take_while(|(reason, ..)| is_told(reason)).count();
+    let answered = found.iter().take_while(|(reason, ..)| *reason < Reason::Single).count();
     let others = found.split_off(answered);
     // Each writer whom the answer names has one email in front of anybody's second one.
     let (first, more): (Vec<_>, Vec<_>) =
@@ -180,11 +180,6 @@ fn writer(thing: &Value) -> Option<&str> {
     from.split('<').next().map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// The number of a briefing's line.
-fn number(skill: &str, thing: &Value) -> Option<u64> {
-    thing["n"].as_u64().filter(|_| skill == LINES)
-}
-
 /// The beginning of a text, in one line.
 fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TITLE)].replace(['\n', '\r'], " ")
@@ -213,8 +208,7 @@ fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
         "" if noun == "mail" => "(no subject)".to_owned(),
         title => clip(title),
     };
-    let place = number(skill, thing).map(|n| format!(", line {n}")).unwrap_or_default();
-    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}{place}");
+    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}");
     Some((format!("{gone}{noun} {id}{instance}"), line))
 }
 

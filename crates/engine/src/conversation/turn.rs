@@ -4,10 +4,9 @@
 //!
 //! - The commit that starts a turn fixes which messages belong to it.
 //! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
-//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Four ends are
-//!   silent: of a turn whose question the person withdrew, of one whose questions they declined together with those of
-//!   others, of one that has nothing to tell and that nobody waits for, and of a watch's turn in its quiet hours, whose
-//!   answer is told after them.
+//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Three ends are
+//!   silent: of a turn whose question the person withdrew, or declined together with those of others, of one that has
+//!   nothing to tell and that nobody waits for, and of a watch's turn in its quiet hours, whose answer is told later.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::Arc;

@@ -265,10 +265,8 @@ pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
 
 /// Whether it is a no with thanks, as people decline an offer: "no thx", "nein danke". "Don't send it, thanks" is more.
 pub(super) fn is_thanked_no(text: &str) -> bool {
-    const THANKS: [&str; 4] = ["thank", "thx", "danke", "ありがとう"];
-    verdict(text) == Some(false)
-        && !has_any(text, |clause| clause.has_act)
-        && THANKS.iter().any(|word| text.to_lowercase().contains(word))
+    let thanks = ["thank", "thx", "danke", "ありがとう"].iter().any(|it| text.to_lowercase().contains(it));
+    thanks && verdict(text) == Some(false) && !has_any(text, |clause| clause.has_act)
 }
 
 /// The yes or no to both to whom the only thing that is asked about goes.

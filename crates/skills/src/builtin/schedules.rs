@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, has_all_words, joined, under};
-use crate::{Approved, Failure, Output, Result, SkillError};
+use crate::{Approved, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -70,14 +70,8 @@ impl BuiltinSkill for ScheduleSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
-        if call.text("id").is_none() {
-            return Ok(None);
-        }
-        match by_id(call).await {
-            Ok(row) => Ok(Some(l10n::schedules::described(title(&row), when(&row), &row.zone))),
-            Err(Failure::Skill(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let row = if call.text("id").is_some() { by_id(call).await.ok() } else { None };
+        Ok(row.map(|row| l10n::schedules::described(title(&row), when(&row), &row.zone)))
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
@@ -171,14 +165,9 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
         id: call.short_id(),
         person_id: call.ctx.turn.person.id.clone(),
         conversation_id: call.ctx.turn.conversation.id.clone(),
-        text: String::new(),
-        rule: String::new(),
         zone: call.zone().name().to_owned(),
-        state: ScheduleState::Active,
-        next_at: now,
-        running: None,
-        failures: 0,
         created_at: now,
+        ..ScheduleRow::default()
     });
     let zone = match call.text("timezone") {
         None => zone_of(&row),
@@ -194,10 +183,8 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
     }
     let never = || params(ours!(l10n::schedules::no_such_time, FromCall(when)));
     let next_at = rule.after(now).ok_or_else(never)?;
-    let text = call.text("text").unwrap_or(&row.text);
-    if text.is_empty() {
-        return Err(params(ours!(l10n::schedules::no_text)));
-    }
+    let old = Some(row.text.as_str()).filter(|text| !text.is_empty());
+    let text = call.text("text").or(old).ok_or_else(|| params(ours!(l10n::schedules::no_text)))?;
     if text.starts_with('/') && !text.starts_with("/run ") {
         return Err(params(ours!(l10n::schedules::no_such_command)));
     }
@@ -216,9 +203,8 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     }
     schedules::change(writes, &row, &new);
     let summary = l10n::schedules::changed(title(&new), when(&new), &new.zone);
-    let is_off = new.state != ScheduleState::Active;
-    let notes = is_off.then(|| l10n::schedules::paused(title(&new)));
-    let summary = under(summary, price(call, &new).await?.into_iter().chain(notes));
+    let paused = (new.state != ScheduleState::Active).then(|| l10n::schedules::paused(title(&new)));
+    let summary = under(summary, price(call, &new).await?.into_iter().chain(paused));
     let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
     Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
 }

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 
 use crate::{Batch, Result, Stale, Store};
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct ScheduleRow {
     /// Six characters, for people to type.
     pub id: ScheduleId,

@@ -213,10 +213,8 @@ impl<'a> Evidence<'a> {
         // Of what is watched, only another watch.
         let is_rival = |other: &Thing| !is_it(other) && (thing.noun != "watch" || other.noun == "watch");
         // The words may name an email's sender, too: of what was shown, the id has that.
-        let by_sender = |other: &Thing| {
-            let sender = other.id.rsplit_once(" from ").map_or("", |(_, sender)| sender);
-            format!("{} {sender}", other.title)
-        };
+        let sender = |other: &Thing| other.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
+        let by_sender = |other: &Thing| format!("{} {}", other.title, sender(other).unwrap_or_default());
         let is_meant = |names: fn(&str, &str) -> bool| {
             let mut rivals = self.shown.things().filter(|other| is_rival(other));
             let fits = |other: &Thing| names(called, &other.title) || names(called, &by_sender(other));
