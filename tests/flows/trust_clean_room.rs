@@ -1,6 +1,8 @@
 //! The clean room, whatever it answers and whatever it is asked: nothing is done without a wish, it sees nothing that
 //! others wrote, and it costs one small call a turn.
 
+use std::time::Duration;
+
 use adjutant_models::{ModelErrorKind, Request};
 use adjutant_store::{questions, runs};
 use adjutant_types::QuestionState;
@@ -309,7 +311,7 @@ async fn is_offered(
 #[tokio::test]
 async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
     let task = |title: &str| ("tasks.create", json!({"title": title}));
-    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-12-04"}));
+    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-11-27"}));
     let done = || ("tasks.complete", json!({"id": "taxrep"}));
     for (offer, wanted, is_done) in [
         ("The tax report is late. Shall I move it to Friday?", done(), false),
@@ -336,7 +338,7 @@ async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
 #[tokio::test]
 async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of_its_sentences() {
     let task = |title: &str| ("tasks.create", json!({"title": title}));
-    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-12-04T14:00"}));
+    let moved = || ("tasks.update", json!({"id": "taxrep", "due": "2026-11-27T14:00"}));
     let noted = |notes: &str| ("tasks.create", json!({"title": "Budget", "notes": notes}));
     let changed = |notes: &str| ("tasks.update", json!({"id": "taxrep", "notes": notes}));
     for (offer, wanted, is_done) in [
@@ -344,7 +346,7 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
         ("Shall I move the tax report to 15:30 on Friday?", moved(), false),
         ("Shall I move K. Sato's tax report to 2 p.m. on Friday?", moved(), true),
         ("Shall I move K. Sato's tax report to 2.30 p.m. on Friday?", moved(), false),
-        ("Soll ich den Tax report auf den 4. Dezember um 14:00 verschieben?", moved(), true),
+        ("Soll ich den Tax report auf den 27. November um 14:00 verschieben?", moved(), true),
         ("Shall I add a task to call Dr. Weiss at 14:00?", task("Call Dr. Weiss"), true),
         ("Lunch should include Milk. Shall I add it to your tasks?", milk(), true),
         (
@@ -366,6 +368,32 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
         ("Shall I add a task. Move the tax report?", moved(), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
+    }
+}
+
+#[tokio::test]
+async fn a_yes_holds_the_day_that_its_offer_names_from_when_it_was_made() {
+    let due = |time: &str| ("tasks.update", json!({"id": "taxrep", "due": time}));
+    for (offer, wanted, is_done) in [
+        ("Shall I move the tax report to 16:00 on Thursday?", due("2026-11-26T16:00"), true),
+        ("Shall I move the tax report to 16:00 on Thursday?", due("2026-11-27T16:00"), false),
+        ("Shall I move the tax report to 16:00 on Thursday?", due("2026-12-03T16:00"), false),
+        ("Thursday is free. Shall I move the tax report to 16:00?", due("2026-11-27T16:00"), false),
+        ("Shall I move the tax report to 4 December?", due("2026-12-04"), true),
+        ("Soll ich den Tax report auf Donnerstag um 16 Uhr verschieben?", due("2026-11-26T16:00"), true),
+        ("Soll ich den Tax report auf Donnerstag um 16 Uhr verschieben?", due("2026-11-27T16:00"), false),
+    ] {
+        is_offered(offer, false, "yes", &wanted, is_done).await;
+    }
+    for (day, is_done) in [("2026-11-22", true), ("2026-11-23", false)] {
+        let app = offers("Shall I move the tax report to tomorrow?", false, vec![due(day)]).await;
+        app.says("ada", "what came in?").await;
+        app.says("ada", "what else?").await;
+        app.passes(Duration::from_hours(20)).await;
+        let heard = app.says("ada", "yes").await;
+        assert_eq!(effects(&app, "tasks.update").await, i64::from(is_done), "{day}: {}", heard.text);
+        assert_eq!(is_asked(&app, &heard).await, !is_done, "{day}: {}", heard.text);
+        app.check_bases().await;
     }
 }
 
@@ -411,7 +439,7 @@ async fn a_yes_to_our_own_offer_allows_what_it_says() {
             "The tax report is late. Shall I move it to Friday?",
             false,
             "yes",
-            update("due", "2026-12-04"),
+            update("due", "2026-11-27"),
             true,
         ),
         ("Soll ich die Tax reports abhaken?", false, "ja", done("taxrep"), true),
@@ -423,7 +451,7 @@ async fn a_yes_to_our_own_offer_allows_what_it_says() {
             false,
         ),
         ("The tax report is late. Shall I move it to Friday?", false, "yes", delete(), false),
-        ("The budget is late. Shall I move it to Friday?", false, "yes", update("due", "2026-12-04"), false),
+        ("The budget is late. Shall I move it to Friday?", false, "yes", update("due", "2026-11-27"), false),
         ("Shall I move the tax report to Friday or delete it?", false, "yes", done("taxrep"), false),
         ("There is Milk. It's on your list.", false, "yes please", milk(), false),
     ];

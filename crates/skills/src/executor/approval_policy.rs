@@ -250,18 +250,16 @@ impl ActiveCall<'_> {
         }
         let completes = handler_in(self.registry, self.call.skill) == "tasks.complete";
         let all = [wishes::offer(self.ctx).await?, self.planned(&rows).await?];
-        let read = all.into_iter().flatten().find(|read| read.allows(action, completes));
-        let Some(read) = read else { return Ok(false) };
+        let (given, zone) = (self.call.arguments, self.ctx.turn.zone);
+        let fits = |read: &wishes::Offer| read.allows(action, completes) && read.allows_times(given, zone);
+        let Some(read) = all.into_iter().flatten().find(fits) else { return Ok(false) };
         let (shown, mut texts) = (wishes::shown(self.ctx, self.registry).await?, Vec::new());
         let is_new = matches!(action.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
-        for (name, value) in self.call.arguments.as_object().into_iter().flatten() {
+        for (name, value) in given.as_object().into_iter().flatten() {
             match (name.as_str(), value.as_str()) {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
                 ("folder", Some(folder)) if folder.eq_ignore_ascii_case("inbox") || read.asks(folder) => {}
                 ("title", Some(title)) if is_new && read.calls(title) => {}
-                ("start" | "due", Some(time)) if !read.allows_time(time, self.ctx.turn.zone) => {
-                    return Ok(false);
-                }
                 // It stays in their mailbox, and is shown before it is sent.
                 ("body", _) if is_draft => {}
                 // Nobody has read which ones, or where to.

@@ -17,10 +17,12 @@ use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::clock::spoken::Named;
+use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
 use adjutant_types::text::words;
 use adjutant_types::{Basis, ExecutionKind, ExecutionStatus, ItemNoun, PromptText, QuestionKind, WatchState};
-use chrono::Timelike;
+use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
@@ -62,6 +64,7 @@ const CHANGING: &str = "move reschedule postpone change rename archive restore v
     umbenennen archivieren zurücklegen zurückverschieben";
 const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
 const SEVERAL: &str = "them these those both all sie beide alle";
+const QUOTES: [char; 6] = ['“', '”', '„', '"', '«', '»'];
 /// What ends a sentence, and the words that a dot only shortens.
 const ENDS: [char; 4] = ['.', '!', ':', '\n'];
 const SHORT: &str = "dr mr mrs ms st nr ca bzw prof";
@@ -239,7 +242,8 @@ pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<Offer>, StoreError
     if !turn.is_yes || has_more || !is_here || inbox::is_spoken(&ctx.store, &turn.id).await? {
         return Ok(None);
     }
-    Ok(outbox::told_before(&ctx.store, &turn.id).await?.and_then(|text| Offer::read(&text)))
+    let told = outbox::told_before(&ctx.store, &turn.id).await?;
+    Ok(told.and_then(|(text, at)| Offer::read(&text, utc(at).with_timezone(&turn.zone).naive_local())))
 }
 
 /// What the person has read and said yes to: an answer that offers one thing at its end, or a step of a plan.
@@ -249,10 +253,12 @@ pub(super) struct Offer {
     is_for_several: bool,
     whole: OwnWords,
     asked: OwnWords,
+    times: Named,
 }
 
 impl Offer {
-    fn read(text: &str) -> Option<Self> {
+    /// `now` is when it was made, where the person is.
+    fn read(text: &str, now: NaiveDateTime) -> Option<Self> {
         // Below it may be receipts, and what else is ours: no model's text has their marks.
         let receipts = text.find("\n\n✓").or_else(|| text.find("\n\n✗"));
         let text = &text[..receipts.unwrap_or(text.len())];
@@ -267,7 +273,12 @@ impl Offer {
         let (asked, said) = (&before[begin..], &before[at + offer.len()..]);
         // A link can hold words that nobody sees.
         let is_clear = !has(asked, "or oder") && !text.contains(['[', '<']) && !has_end(said);
-        is_clear.then(|| Self::of(text, asked, said))
+        // A day in a title is none to move it to, unless a quotation mark has no other.
+        let pieces: Vec<&str> = said.split(QUOTES).collect();
+        let step = if pieces.len() % 2 == 1 { 2 } else { 1 };
+        let unquoted = pieces.into_iter().step_by(step).collect::<Vec<_>>().join(" ");
+        let times = Named::read([&unquoted, asked, text], now);
+        is_clear.then(|| Self { times, ..Self::of(text, asked, said) })
     }
 
     /// `said` begins with what is done, or in German ends with it: "Shall I ask Bob to move it?" moves nothing. The words
@@ -291,6 +302,7 @@ impl Offer {
             is_for_several: has(&said, SEVERAL),
             whole: OwnWords::new([whole]),
             asked: OwnWords::new([asked]),
+            times: Named::default(),
         }
     }
 
@@ -310,15 +322,30 @@ impl Offer {
         self.whole.hold_words(title) && denies_as(title, &self.whole)
     }
 
-    /// Whether a time is one that its question names, if that names any.
-    pub(super) fn allows_time(&self, time: &str, zone: Tz) -> bool {
-        let named: Vec<_> = self.asked.messages().flat_map(clocks).collect();
-        named.is_empty()
-            || match When::parse(time, zone) {
-                Ok(When::Time(time)) => named.contains(&(time.hour(), time.minute())),
-                Ok(When::Day(_)) => true,
-                Err(_) => false,
+    /// Whether a call's times are those that it names, as far as it names any. What is no time, no skill takes for one.
+    pub(super) fn allows_times(&self, given: &Value, zone: Tz) -> bool {
+        let Named { days, clocks, lengths } = &self.times;
+        let is_clock = |time: NaiveTime, (clock, is_open): &(NaiveTime, bool)| {
+            *clock == time || (*is_open && *clock + TimeDelta::hours(12) == time)
+        };
+        let is_named = |when: When, at_any_time: bool| {
+            let (day, time) = (when.local().date(), when.local().time());
+            let is_any = at_any_time || clocks.is_empty() || matches!(when, When::Day(_));
+            (days.is_empty() || days.iter().any(|(first, last)| (*first..=*last).contains(&day)))
+                && (is_any || clocks.iter().any(|clock| is_clock(time, clock)))
+        };
+        let read = |name: &str| When::parse(given[name].as_str()?, zone).ok();
+        match (read("start").or_else(|| read("due")), read("end")) {
+            // One clock time alone says nothing of the end's.
+            (Some(start), Some(end)) if lengths.is_empty() => {
+                is_named(start, false) && is_named(end, clocks.len() < 2)
             }
+            (Some(start), Some(end)) => {
+                let length = (end.ends() - start.local()).to_std();
+                is_named(start, false) && length.is_ok_and(|length| lengths.contains(&length))
+            }
+            (start, end) => start.or(end).is_none_or(|when| is_named(when, false)),
+        }
     }
 
     pub(super) fn asks(&self, text: &str) -> bool {
@@ -343,39 +370,6 @@ impl Offer {
         let is_for_all = self.is_for_several && denies_as("", &self.whole);
         all.iter().any(is_it) && (is_for_all || all.iter().all(is_it))
     }
-}
-
-/// The hours and minutes that a text may mean: "14:00", "3 pm", "2.30 p.m.", "15 Uhr"; "3:30" may be in the afternoon.
-fn clocks(text: &str) -> Vec<(u32, u32)> {
-    let parts: Vec<&str> = text.split(|char: char| char.is_whitespace() || "-–".contains(char)).collect();
-    let mut all = Vec::new();
-    for (at, part) in parts.iter().enumerate() {
-        let part = part.trim_start_matches(|char: char| !char.is_ascii_digit());
-        let end =
-            part.find(|char: char| !char.is_ascii_digit() && !":.".contains(char)).unwrap_or(part.len());
-        let (number, own) = part.split_at(end);
-        let next = parts.get(at + 1).copied().unwrap_or_default();
-        let unit = if own.starts_with(char::is_alphabetic) { own } else { next }.to_lowercase();
-        let is = |half: &str| unit.replace('.', "").starts_with(half);
-        let has_unit = is("am") || is("pm") || is("uhr");
-        let (hour, minute) =
-            match number.split_once(':').or_else(|| number.split_once('.').filter(|_| has_unit)) {
-                Some((hour, minute)) if minute.trim_end_matches('.').len() == 2 => {
-                    (hour, minute.trim_end_matches('.'))
-                }
-                None if has_unit => (number, "00"),
-                _ => continue,
-            };
-        let (Ok(hour), Ok(minute)) = (hour.parse::<u32>(), minute.parse::<u32>()) else { continue };
-        let later = (hour % 12 + 12, minute);
-        match hour {
-            12 if is("am") => all.push((0, minute)),
-            ..=12 if is("pm") => all.push(later),
-            ..12 if !has_unit => all.extend([(hour, minute), later]),
-            _ => all.push((hour, minute)),
-        }
-    }
-    all
 }
 
 /// Whether a sentence ends in a text: not within "14:00" or "2.30", nor behind "p.m.", "K." or "27.".
@@ -489,7 +483,13 @@ pub(crate) fn mail_id(mail: &str, from: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono_tz::Tz::UTC;
+
     use super::*;
+
+    fn friday() -> NaiveDateTime {
+        "2026-11-27T10:00:00".parse().unwrap()
+    }
 
     #[test]
     fn receipts_may_stand_below_an_offer() {
@@ -497,22 +497,47 @@ mod tests {
         for (below, is_offer) in
             [("", true), ("\n\n✓ Moved “Demo”\nIt overlaps with “Lunch”", true), ("\n\nPay Eve", false)]
         {
-            assert_eq!(Offer::read(&format!("{offer}{below}")).is_some(), is_offer, "{below}");
+            assert_eq!(Offer::read(&format!("{offer}{below}"), friday()).is_some(), is_offer, "{below}");
         }
     }
 
     #[test]
     fn a_time_is_one_that_the_question_names() {
-        use chrono_tz::Tz::UTC;
         for (text, named) in [
-            ("from 14:00 to 3:30", vec![(14, 0), (3, 30), (15, 30)]),
-            ("at 3 pm, 2.30 p.m. or 12am", vec![(15, 0), (14, 30), (0, 0)]),
-            ("um 15 Uhr am 4.12.", vec![(15, 0)]),
-            ("a 1:1 about 3 tasks of 15:00–16:00", vec![(15, 0), (16, 0)]),
+            ("from 14:00 to 3:30", "14:00 15:30?"),
+            ("at 3 pm, 2.30 p.m. or 12am", "15:00 14:30 00:00"),
+            ("um 15 Uhr am 4.12.", "15:00"),
+            ("um 15.30 Uhr, (16:00h) um 9:30 oder 15:00 am Freitag", "15:30 16:00 09:30? 15:00"),
+            ("a 1:1 about 3 tasks of 15:00–16:00", "15:00 16:00"),
+            ("at 9, at 09:00 or at noon", "09:00? 09:00 12:00"),
         ] {
-            assert_eq!(clocks(text), named, "{text}");
+            let clocks = Named::read([text, "", ""], friday()).clocks;
+            let shown = clocks.iter().map(|(clock, is_open)| {
+                format!("{}{}", clock.format("%H:%M"), if *is_open { "?" } else { "" })
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(" "), named, "{text}");
         }
-        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?").unwrap();
+        for (text, named) in [
+            ("to Thursday, 16:00", "2026-12-03"),
+            ("from today to the day after tomorrow", "2026-11-27 2026-11-29"),
+            ("on the 4th of December or 2026-12-05", "2026-12-04 2026-12-05"),
+            ("this evening, in 3 days", "2026-11-27 2026-11-30"),
+            ("to next week", "2026-11-30/2026-12-06"),
+            (
+                "auf Mittwoch, morgen, übermorgen oder den 4.12.",
+                "2026-12-02 2026-11-28 2026-11-29 2026-12-04",
+            ),
+            ("Friday's note, the 1st draft, version 2.1 for 2 people", ""),
+        ] {
+            let days = Named::read([text, "", ""], friday()).days;
+            let shown = days.iter().map(|(first, last)| match first == last {
+                true => first.to_string(),
+                false => format!("{first}/{last}"),
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(" "), named, "{text}");
+        }
+        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?", friday());
+        let offer = offer.unwrap();
         for (time, is_it) in [
             ("2026-12-04T15:30", true),
             ("2026-12-04 15:30:00", true),
@@ -521,9 +546,52 @@ mod tests {
             ("2026-12-04 09:00", false),
             ("2026-12-04T03:30", false),
             ("2026-12-04", true),
+            ("2026-12-05T15:30", false),
+            ("2026-11-27T15:30", false),
+            ("2026-12-05", false),
         ] {
-            assert_eq!(offer.allows_time(time, UTC), is_it, "{time}");
+            for name in ["start", "due"] {
+                assert_eq!(offer.allows_times(&json!({name: time}), UTC), is_it, "{name} {time}");
+            }
         }
-        assert!(Offer::read("Shall I move it to Friday?").unwrap().allows_time("2026-12-04T07:00", UTC));
+    }
+
+    #[test]
+    fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
+        const THURSDAY: &str = "Shall I move it to 16:00 on Thursday?";
+        const LONG: &str = "Shall I move it to Thursday, 16:00–17:00?";
+        const HALF: &str = "Shall I move it to 4 pm on Thursday for 30 minutes?";
+        const TITLE: &str = "Shall I move “Friday lunch at 9:00” to Thursday at 16:00?";
+        const GERMAN: &str = "Soll ich es auf Donnerstag um 16 Uhr verschieben?";
+        const BEFORE: &str = "Thursday is free. Shall I move it to 16:00?";
+        let from = |start: &str| json!({"start": start});
+        let until = |end: &str| json!({"start": "2026-12-03T16:00", "end": end});
+        for (offer, given, is_it) in [
+            (THURSDAY, json!({}), true),
+            (THURSDAY, until("2026-12-03T17:30"), true),
+            (THURSDAY, until("2026-12-09T17:30"), false),
+            (THURSDAY, json!({"end": "2026-12-03T16:00"}), true),
+            (THURSDAY, json!({"end": "2026-12-03T18:00"}), false),
+            (LONG, until("2026-12-03T17:00"), true),
+            (LONG, until("2026-12-03T23:00"), false),
+            (HALF, until("2026-12-03T16:30"), true),
+            (HALF, until("2026-12-03T18:00"), false),
+            (TITLE, from("2026-12-03T16:00"), true),
+            (TITLE, from("2026-12-04T16:00"), false),
+            (TITLE, from("2026-12-03T09:00"), false),
+            (GERMAN, from("2026-12-03T16:00"), true),
+            (GERMAN, from("2026-12-04T16:00"), false),
+            (BEFORE, from("2026-12-03T16:00"), true),
+            (BEFORE, from("2026-12-04T16:00"), false),
+            // What isn't named is free.
+            ("Shall I move it to Friday?", from("2026-12-04T07:00"), true),
+            ("Shall I move it to 16:00?", from("2026-12-09T16:00"), true),
+        ] {
+            assert_eq!(
+                Offer::read(offer, friday()).unwrap().allows_times(&given, UTC),
+                is_it,
+                "{offer} {given}"
+            );
+        }
     }
 }

@@ -303,17 +303,18 @@ pub async fn asks_since(store: &Store, question: &QuestionRow, is_last: bool) ->
     Ok(store.count(SQL, &values! { &question.conversation_id, &question.outbox_id, is_last }).await? > 0)
 }
 
-/// What a turn of a person had last told them when they wrote another one's message, without buttons; none if that one has
-/// read anything from outside.
-pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<String>> {
-    const SQL: &str = "SELECT last.text FROM (SELECT o.turn_id, o.text, o.choices, mine.person_id \
+/// What a turn of a person had last told them when they wrote another one's message, without buttons, and when; none if that
+/// one has read anything from outside.
+pub async fn told_before(store: &Store, turn: &TurnId) -> Result<Option<(String, i64)>> {
+    const SQL: &str = "SELECT last.text, last.sent_at \
+                       FROM (SELECT o.turn_id, o.text, o.choices, o.sent_at, mine.person_id \
                        FROM turns mine JOIN outbox o ON o.conversation_id = mine.conversation_id WHERE mine.id = $1 \
                        AND o.sent_at <= (SELECT min(i.received_at) FROM inbox i WHERE i.turn_id = mine.id) \
                        ORDER BY o.seq DESC LIMIT 1) last \
                        JOIN turns t ON t.id = last.turn_id AND t.person_id = last.person_id WHERE last.choices = '[]' \
                        AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = $1 \
                        AND e.kind = 'skill' AND e.untrusted = 1)";
-    store.value(SQL, &[turn.into()]).await
+    store.first(SQL, &[turn.into()]).await
 }
 
 pub async fn last_receipt(store: &Store, conversation: &ConversationId) -> Result<Option<String>> {

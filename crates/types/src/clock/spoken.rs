@@ -9,6 +9,7 @@ use adjutant_chat::suggest::distance;
 use chrono::{Datelike, Days, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 use chrono_tz::Tz;
 
+use super::duration::parse_event;
 use super::when::When;
 use super::{MONTHS, WEEKDAYS};
 
@@ -56,7 +57,7 @@ fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate
         let rest = &words[at + lead..];
         // Behind "at" and beside a day, a bare number is an hour.
         let is_at = lead > 0 && matches!(words[at + lead - 1], "at" | "@");
-        let used = if let Some((time, used)) =
+        let used = if let Some((time, _, used)) =
             clock_time(rest, is_at || day.is_some()).filter(|_| clock.is_none())
         {
             clock = Some(time);
@@ -140,7 +141,7 @@ pub fn repetition(words: &[&str], now: NaiveDateTime) -> Option<(String, When)> 
             let lead = usize::from(matches!(rest[0], "at" | "from"));
             let part = || Some((NaiveTime::from_hms_opt(part_of_day(rest)?.0, 0, 0)?, part_of_day(rest)?.1));
             let (clock, used) = clock_time(&rest[lead..], lead == 1)
-                .map(|(clock, used)| (clock, lead + used))
+                .map(|(clock, _, used)| (clock, lead + used))
                 .or_else(part)?;
             if used != rest.len() {
                 return None;
@@ -158,10 +159,9 @@ pub fn repetition(words: &[&str], now: NaiveDateTime) -> Option<(String, When)> 
 fn rule(words: &[&str]) -> Option<(String, Vec<Weekday>, usize)> {
     use Weekday::{Fri, Mon, Sat, Sun, Thu, Tue, Wed};
     match *words.first()? {
-        "daily" => return Some(("FREQ=DAILY".into(), Vec::new(), 1)),
-        "weekly" => return Some(("FREQ=WEEKLY".into(), Vec::new(), 1)),
-        "monthly" => return Some(("FREQ=MONTHLY".into(), Vec::new(), 1)),
-        "yearly" => return Some(("FREQ=YEARLY".into(), Vec::new(), 1)),
+        freq @ ("daily" | "weekly" | "monthly" | "yearly") => {
+            return Some((format!("FREQ={}", freq.to_uppercase()), Vec::new(), 1));
+        }
         "every" | "each" => {}
         _ => return None,
     }
@@ -171,16 +171,16 @@ fn rule(words: &[&str]) -> Option<(String, Vec<Weekday>, usize)> {
     };
     let unit = *words.get(at)?;
     let freq = match unit.trim_end_matches('s') {
-        "day" => Some("FREQ=DAILY"),
-        "week" => Some("FREQ=WEEKLY"),
-        "month" => Some("FREQ=MONTHLY"),
-        "year" => Some("FREQ=YEARLY"),
+        "day" => Some("DAILY"),
+        "week" => Some("WEEKLY"),
+        "month" => Some("MONTHLY"),
+        "year" => Some("YEARLY"),
         "morning" | "evening" if interval == 1 => return Some(("FREQ=DAILY".into(), Vec::new(), at)),
         _ => None,
     };
+    let every = if interval > 1 { format!(";INTERVAL={interval}") } else { String::new() };
     if let Some(freq) = freq {
-        let every = if interval > 1 { format!(";INTERVAL={interval}") } else { String::new() };
-        return Some((format!("{freq}{every}"), Vec::new(), at + 1));
+        return Some((format!("FREQ={freq}{every}"), Vec::new(), at + 1));
     }
     // "Every 3 Mondays" may be every third one.
     if interval > 2 {
@@ -192,8 +192,7 @@ fn rule(words: &[&str]) -> Option<(String, Vec<Weekday>, usize)> {
         _ => weekdays(words, at)?,
     };
     let names: Vec<String> = days.iter().map(|day| day.to_string()[..2].to_uppercase()).collect();
-    let every = if interval > 1 { format!("INTERVAL={interval};") } else { String::new() };
-    Some((format!("FREQ=WEEKLY;{every}BYDAY={}", names.join(",")), days, used))
+    Some((format!("FREQ=WEEKLY{every};BYDAY={}", names.join(",")), days, used))
 }
 
 /// "Monday", "Monday and Thursday".
@@ -218,16 +217,87 @@ pub fn length(words: &[&str]) -> Option<String> {
         ["an", "hour", "and", "a", "half"] => Some("1h30m".into()),
         [count, unit] => {
             let count = number(count).filter(|count| *count > 0)?;
-            let unit = match unit.trim_end_matches('s') {
-                "minute" | "min" => "m",
-                "hour" | "hr" => "h",
-                "day" => "d",
-                _ => return None,
-            };
-            Some(format!("{count}{unit}"))
+            let is_unit = matches!(unit.trim_end_matches('s'), "minute" | "min" | "hour" | "hr" | "day");
+            is_unit.then(|| format!("{count}{}", &unit[..1]))
         }
         _ => None,
     }
+}
+
+/// German words of times as English ones, and abbreviations that are words of their own elsewhere.
+const OTHERS: &str = "montag=monday dienstag=tuesday mittwoch=wednesday donnerstag=thursday freitag=friday \
+    samstag=saturday sonnabend=saturday sonntag=sunday wed=wednesday sat=saturday sun=sunday heute=today \
+    morgen=tomorrow übermorgen=day_after_tomorrow nächste=next nächsten=next diese=this woche=week januar=january \
+    februar=february märz=march mai=may juni=june juli=july oktober=october dezember=december um=at eine=a \
+    stunde=hour stunden=hours minuten=minutes";
+
+/// The times that a text names anywhere in it.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// Each from a first to a last one.
+    pub days: Vec<(NaiveDate, NaiveDate)>,
+    /// Each with whether the other half of the day may be meant as well.
+    pub clocks: Vec<(NaiveTime, bool)>,
+    pub lengths: Vec<std::time::Duration>,
+}
+
+impl Named {
+    /// Its days, clock times and lengths are each from the first of these texts that names any.
+    pub fn read(texts: [&str; 3], now: NaiveDateTime) -> Self {
+        let mut all = Self::default();
+        for text in texts.map(str::to_lowercase) {
+            let (words, mut at) = (plain(&text), 0);
+            let Self { days, clocks, lengths } = &all;
+            let (days, clocks, lengths) = (days.is_empty(), clocks.is_empty(), lengths.is_empty());
+            while at < words.len() {
+                let (before, rest) = words.split_at(at);
+                let has_lead = matches!(before, [.., "on"] | [.., "on" | "to" | "by" | "for", "the"]);
+                let day = day(rest, now.date(), has_lead).map(|(day, used)| ((day, day), used));
+                let two = rest.get(..2).filter(|words| is_unit(words[1]));
+                let is_sure = rest[0].contains(':') || before.ends_with(&["at"]);
+                // "At 15:00 am Freitag" is no morning.
+                let alone = [rest[0].trim_end_matches(|char: char| !char.is_ascii_digit())];
+                let clock = clock_time(rest, is_sure).or_else(|| clock_time(&alone, is_sure));
+                let lasts = |used: usize| Some((parse_event(&length(rest.get(..used)?)?).ok()?, used));
+                at += if let Some(((first, last), used)) = day.or_else(|| Some((period(two?, now)?, 2))) {
+                    let last = (last.ends() - Duration::seconds(1)).date();
+                    all.days.extend(days.then_some((first.local().date(), last)));
+                    used
+                } else if let Some((time, is_open, used)) = clock {
+                    all.clocks.extend(clocks.then_some((time, is_open)));
+                    used
+                } else if let Some((length, used)) = [5, 3, 2].into_iter().find_map(lasts) {
+                    all.lengths.extend(lengths.then_some(length));
+                    used
+                } else {
+                    1
+                };
+            }
+        }
+        all
+    }
+}
+
+/// A text in small letters as words that the readers take: "14:00-15:30" is two, and "4.12." is "4 december".
+fn plain(text: &str) -> Vec<&str> {
+    fn english(word: &str) -> &str {
+        let mut pairs = OTHERS.split(' ').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| *name == word).map_or(word, |(_, english)| english)
+    }
+    let month = |number: &str| MONTHS.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied();
+    let mut all = Vec::new();
+    for word in text.split(|char: char| !char.is_alphanumeric() && !".:'-".contains(char)) {
+        let mut dotted = word.split('.');
+        let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+        match (dotted.next(), dotted.next().and_then(month), dotted.next()) {
+            (Some(day), Some(month), Some(year)) => all.extend([day, month, year]),
+            // A date has two of them.
+            _ if bare.matches('-').count() == 1 => all.extend(bare.split('-').map(english)),
+            _ => all.extend(english(bare).split('_')),
+        }
+    }
+    all.retain(|word| !word.is_empty());
+    all
 }
 
 /// Words that speak of time wherever they stand.
@@ -253,8 +323,7 @@ fn mentioned_at(words: &[&str], at: usize) -> Option<usize> {
     match word {
         _ if ALWAYS.contains(word) => Some(2),
         "morning" | "afternoon" | "evening" | "night" | "sat" | "sun" | "wed" if rest.len() == 1 => Some(1),
-        "each" if is_unit(next) || weekday(next).is_some() => Some(2),
-        "next" | "this" | "last" if is_unit(next) || weekday(next).is_some() => Some(2),
+        "each" | "next" | "this" | "last" if is_unit(next) || weekday(next).is_some() => Some(2),
         "from" if next == "now" => Some(2),
         "at" | "@" | "around" | "past" | "on" | "in"
             if is_amount(next) || matches!(next, "half" | "quarter") =>
@@ -304,20 +373,8 @@ fn has_digit(word: &str) -> bool {
 }
 
 fn is_unit(word: &str) -> bool {
-    matches!(
-        word.trim_end_matches('s'),
-        "minute"
-            | "min"
-            | "hour"
-            | "day"
-            | "week"
-            | "month"
-            | "year"
-            | "morning"
-            | "evening"
-            | "night"
-            | "weekend"
-    )
+    let mut units = "minute min hour day week month year morning evening night weekend".split(' ');
+    units.any(|unit| unit == word.trim_end_matches('s'))
 }
 
 /// A typo of a day's name: it would become part of a title, and the day be lost.
@@ -334,16 +391,8 @@ fn resembles_a_day(word: &str) -> bool {
 
 /// "in 20 minutes", "in an hour".
 fn in_hours(words: &[&str], now: NaiveDateTime) -> Option<NaiveDateTime> {
-    let minutes = match words {
-        ["in", "half", "an", "hour"] => 30,
-        ["in", count, unit] => match unit.trim_end_matches('s') {
-            "minute" | "min" => i64::from(number(count)?),
-            "hour" | "hr" => 60 * i64::from(number(count)?),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    now.checked_add_signed(Duration::minutes(minutes))
+    let length = length(words.strip_prefix(&["in"])?).filter(|length| !length.ends_with('d'))?;
+    now.checked_add_signed(Duration::from_std(parse_event(&length).ok()?).ok()?)
 }
 
 /// A day, with the time that an ISO date carries, and how many words it takes.
@@ -391,14 +440,10 @@ fn day(words: &[&str], today: NaiveDate, has_lead: bool) -> Option<(When, usize)
         let coming = today.succ_opt()?.iter_days().take(7).find(|day| day.weekday() == name)?;
         return Some((When::Day(coming), 1));
     }
-    let ordinal = |word: &str| {
-        let day: u32 =
-            ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end))?.parse().ok()?;
-        (1..=31).contains(&day).then_some(day)
-    };
     dated(words, today).map(|(date, used)| (When::Day(date), used)).or_else(|| {
         // "on the 25th"
-        let day = ordinal(word).filter(|_| has_lead)?;
+        let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+        let day: u32 = digits.filter(|_| has_lead)?.parse().ok()?;
         let months = (0..3).filter_map(|later| today.with_day(1)?.checked_add_months(Months::new(later)));
         let date = months.filter_map(|first| first.with_day(day)).find(|date| *date >= today)?;
         Some((When::Day(date), 1))
@@ -425,50 +470,45 @@ fn dated(words: &[&str], today: NaiveDate) -> Option<(NaiveDate, usize)> {
     Some((date, used + usize::from(year.is_some())))
 }
 
-/// "5pm", "17:00", "5:30 pm", "noon", and "9" where only an hour can stand.
-fn clock_time(words: &[&str], is_sure: bool) -> Option<(NaiveTime, usize)> {
+/// "5pm", "17:00", "5:30 p.m.", "15 Uhr", "noon", and "9" where only an hour can stand; with whether the other half of the
+/// day may be meant as well, and how many words it takes.
+fn clock_time(words: &[&str], is_sure: bool) -> Option<(NaiveTime, bool, usize)> {
     let word = *words.first()?;
-    match word {
-        "noon" => return Some((NaiveTime::from_hms_opt(12, 0, 0)?, 1)),
-        "midnight" => return Some((NaiveTime::from_hms_opt(0, 0, 0)?, 1)),
-        _ => {}
+    if matches!(word, "noon" | "midnight") {
+        return Some((NaiveTime::from_hms_opt(if word == "noon" { 12 } else { 0 }, 0, 0)?, false, 1));
     }
-    let half = |word: &str| match word {
+    let (digits, end) = word.split_at(word.find(char::is_alphabetic).unwrap_or(word.len()));
+    let unit = if end.is_empty() { words.get(1).copied().unwrap_or_default() } else { end };
+    let is_pm = match unit {
         "am" | "a.m" => Some(false),
         "pm" | "p.m" => Some(true),
         _ => None,
     };
-    let cut = |end: &str| word.strip_suffix(end).filter(|digits| !digits.is_empty());
-    let next = words.get(1).copied().unwrap_or_default();
-    let (digits, is_pm, used) = match (cut("am"), cut("pm")) {
-        (Some(digits), _) => (digits, Some(false), 1),
-        (_, Some(digits)) => (digits, Some(true), 1),
-        _ if half(next).is_some() => (word, half(next), 2),
-        _ if next == "o'clock" => (word, None, 2),
-        _ => (word, None, 1),
-    };
+    let is_uhr = unit == "uhr";
+    let has_unit = is_uhr || is_pm.is_some() || unit == "o'clock";
     let (hour, minute) = digits
         .split_once(':')
-        .or_else(|| digits.split_once('.').filter(|_| is_pm.is_some()))
+        .or_else(|| digits.split_once('.').filter(|_| is_uhr || is_pm.is_some()))
         .unwrap_or((digits, ""));
     let two = |text: &str| text.parse::<u32>().ok().filter(|_| (1..=2).contains(&text.len()));
-    let is_bare = is_pm.is_none();
     let (hour, minute, is_alone) = match minute {
         "" => (two(hour)?, 0, true),
         minute => (two(hour)?, two(minute).filter(|_| minute.len() == 2)?, false),
     };
     // "John 3:16" is no time, and "15:30" is one.
-    if is_bare && !is_sure && used == 1 && (is_alone || hour < 13) {
+    if !has_unit && (!end.is_empty() || (!is_sure && (is_alone || hour < 13))) {
         return None;
     }
+    let is_open = is_pm.is_none() && !is_uhr && (1..12).contains(&hour) && !digits.starts_with('0');
     let hour = match is_pm {
         Some(_) if !(1..=12).contains(&hour) => return None,
         Some(is_pm) => hour % 12 + if is_pm { 12 } else { 0 },
         // For nearly everybody "at 3" is in the afternoon, but "at 9" and "at 03:00" aren't.
-        None if is_bare && (1..=5).contains(&hour) && !digits.starts_with('0') => hour + 12,
+        None if is_open && hour <= 5 => hour + 12,
         None => hour,
     };
-    Some((NaiveTime::from_hms_opt(hour, minute, 0)?, used))
+    let used = if has_unit && end.is_empty() { 2 } else { 1 };
+    Some((NaiveTime::from_hms_opt(hour, minute, 0)?, is_open, used))
 }
 
 /// The hour that is meant by "morning" or "in the afternoon", and how many words that takes.
@@ -509,13 +549,10 @@ fn month(word: &str) -> Option<u32> {
 
 /// A whole number in digits or words up to twelve; "a" and "an" are one.
 fn number(word: &str) -> Option<u32> {
-    const NAMES: [&str; 13] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
+    const NAMES: &str = "zero one two three four five six seven eight nine ten eleven twelve";
     if matches!(word, "a" | "an") {
         return Some(1);
     }
-    let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
+    let named = NAMES.split(' ').position(|name| name == word).and_then(|at| u32::try_from(at).ok());
     named.or_else(|| word.parse().ok().filter(|count| *count < 1_000))
 }
