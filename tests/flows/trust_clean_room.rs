@@ -366,6 +366,10 @@ async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of
         ("Bob wrote “shall I move the tax report”: shall I add that to your tasks?", moved(), false),
         ("Should I add “Lunch, shall I move the tax report” to your tasks?", moved(), false),
         ("Shall I add a task. Move the tax report?", moved(), false),
+        // Of two things only the first one is read: what is behind the "and" may belong to a title.
+        ("Shall I add Milk to the list and move the tax report to 14:00 on Friday?", milk(), true),
+        ("Shall I add Milk to the list and move the tax report to 14:00 on Friday?", moved(), false),
+        ("Shall I add a task to buy Milk and move the tax report to 14:00 on Friday?", moved(), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
     }
@@ -382,6 +386,13 @@ async fn a_yes_holds_the_day_that_its_offer_names_from_when_it_was_made() {
         ("Shall I move the tax report to 4 December?", due("2026-12-04"), true),
         ("Soll ich den Tax report auf Donnerstag um 16 Uhr verschieben?", due("2026-11-26T16:00"), true),
         ("Soll ich den Tax report auf Donnerstag um 16 Uhr verschieben?", due("2026-11-27T16:00"), false),
+        // The same as "move".
+        ("The tax report is late. Shall I set it to 16:00 on Thursday?", due("2026-11-26T16:00"), true),
+        ("The tax report is late. Shall I set it to 16:00 on Thursday?", due("2026-11-27T16:00"), false),
+        ("The budget is late. Shall I set it to 16:00 on Thursday?", due("2026-11-26T16:00"), false),
+        ("Shall I set it to 16:00 on Thursday?", due("2026-11-26T16:00"), false),
+        ("Shall I set up a call about the tax report on Thursday?", due("2026-11-26"), false),
+        ("Shall I set a reminder for the tax report on Thursday?", due("2026-11-26"), false),
     ] {
         is_offered(offer, false, "yes", &wanted, is_done).await;
     }

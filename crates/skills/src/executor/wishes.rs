@@ -288,8 +288,10 @@ impl Offer {
         let first = words(&said).find(|word| !has(word, "also then please")).unwrap_or_default();
         let last = words(&said).last().filter(|last| last.ends_with('n') && !has(&said, "zu dass ob"));
         let does = |any: &str| has(first, any) || last.is_some_and(|last| has(last, any));
-        let (makes, completes) = (does(MAKING) || has(&said, "erinnern"), does(COMPLETING));
-        let changes = completes || does(CHANGING) || (does("put take") && has(&said, "back"));
+        // "Set it to 15:00" makes nothing.
+        let sets = said.trim_start().starts_with("set it to ");
+        let (makes, completes) = ((does(MAKING) && !sets) || has(&said, "erinnern"), does(COMPLETING));
+        let changes = completes || sets || does(CHANGING) || (does("put take") && has(&said, "back"));
         let mut made = MADE.iter().filter(|(_, nouns)| makes && has(&said, nouns));
         let one = match (made.next(), made.next()) {
             (Some((kind, _)), None) => Some(*kind),
