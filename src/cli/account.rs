@@ -20,7 +20,7 @@ use super::args::AccountCommand as Command;
 use super::chat::CHANNEL;
 use super::init::terminal::Terminal;
 use super::oauth::pasted;
-use super::{CliError, Result, on_store, out, say};
+use super::{CliError, Result, on_store, say, tell};
 use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
@@ -102,7 +102,7 @@ impl Adding<'_> {
     async fn log_in(&self, begun: Begun, person: &Person) -> Result<Option<Finished>> {
         if let Some((page, code)) = &begun.device {
             let (page, code) = (line(page, 200), line(code, 60));
-            out(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
+            tell(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
             loop {
                 tokio::time::sleep(POLL).await;
                 match self.logins.poll(&begun.id).await {
@@ -112,7 +112,7 @@ impl Adding<'_> {
                     Err(LoginError::Gone) => match logins::by_id(self.store, &begun.id).await? {
                         Some(row) if row.state == LoginState::Exchanging => {}
                         Some(row) if row.state == LoginState::Done => {
-                            out("Connected.\n")?;
+                            tell("Connected.\n")?;
                             return Ok(None);
                         }
                         _ => return Err(refused(LoginError::Gone)),
@@ -123,13 +123,13 @@ impl Adding<'_> {
         }
         let link = begun.link.as_deref().unwrap_or_default();
         if !begun.is_pasted {
-            out(&format!(
+            tell(&format!(
                 "Open this address in your browser within five minutes, and allow access:\n\n  {link}\n\n\
                  `adjutant serve` must be running: its page does the rest.\n"
             ))?;
             return Ok(None);
         }
-        out(&format!(
+        tell(&format!(
             "Open this address in your browser and allow access:\n\n  {link}\n\n\
              If the browser is on another machine, it ends at a page that it can't open: paste that page's address here.\n"
         ))?;

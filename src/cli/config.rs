@@ -10,7 +10,7 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 
 use super::init::draft::Draft;
 use super::init::{can_be_read, write};
-use super::{CliError, Result, next, say, settings};
+use super::{CliError, Result, next, say, settings, tell};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
@@ -23,7 +23,8 @@ pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode> {
     if !problems.is_empty() {
         return Err(ConfigError { problems }.into());
     }
-    say(&format!("{}{}{}\n", summary(&config), warnings(&config)?, next::step(&config)))
+    tell(&format!("{}{}{}\n", summary(&config), warnings(&config)?, next::step(&config)))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Fails with every problem that a start would find in this configuration.

@@ -104,7 +104,10 @@ pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> R
             (ExitCode::from(78), "Next step: correct the file, then run `adjutant doctor` again.".to_owned())
         }
     };
-    super::out(&if is_json { json(&checks.0)? } else { text(&checks.0) + &next_step + "\n" })?;
+    match is_json {
+        true => super::out(&json(&checks.0)?)?,
+        false => super::tell(&(text(&checks.0) + &next_step + "\n"))?,
+    }
     let is_ok = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
     Ok(if is_ok { ExitCode::SUCCESS } else { ending })
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use adjutant_config::ConfigError;
+use adjutant_console::render;
 use adjutant_store::StoreError;
 
 use crate::service::StartError;
@@ -81,8 +82,9 @@ impl CliError {
         if self.is_broken_pipe() {
             return ExitCode::SUCCESS;
         }
+        let text = format!("adjutant: {}\n", self.message());
         // If stderr is closed as well, there is no way to report it.
-        let _ = writeln!(io::stderr(), "adjutant: {}", self.message());
+        let _ = io::stderr().write_all(render::plain(&text, render::columns(io::stderr())).as_bytes());
         ExitCode::from(self.status())
     }
 

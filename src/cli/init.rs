@@ -23,7 +23,7 @@ use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
 use super::config::can_start;
-use super::{CliError, InitArgs, Result, next, out, service};
+use super::{CliError, InitArgs, Result, next, service, tell};
 
 /// Runs `adjutant init`. Returns the file if the person wants the bot started with it.
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<Option<PathBuf>> {
@@ -54,7 +54,7 @@ pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Resu
     // Whatever was answered or skipped, a start must be able to read it.
     let config = can_be_read(&draft)?;
     save(&path, &draft)?;
-    out(&ending(&path, env, &config))?;
+    tell(&ending(&path, env, &config))?;
     let Some(mut terminal) = terminal else { return Ok(None) };
     // The machine's bot is started by its service manager.
     let is_machines = path.starts_with(&env.etc);
@@ -87,7 +87,7 @@ pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config
         return Ok(config);
     }
     let findings = terminal.wait(check(&draft, &Part::Model)).await?;
-    out(&shown(&findings))?;
+    tell(&shown(&findings))?;
     if has_problem(&findings) {
         return Ok(config);
     }
@@ -117,7 +117,7 @@ async fn check_all(draft: &Draft, parts: &[Part]) -> Result<()> {
     for part in parts {
         let findings = check(draft, part).await;
         is_ok &= !has_problem(&findings);
-        out(&format!("[{}]\n{}", part.path().join("."), shown(&findings)))?;
+        tell(&format!("[{}]\n{}", part.path().join("."), shown(&findings)))?;
     }
     match is_ok {
         true => Ok(()),

@@ -34,6 +34,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_config::{Config, Env};
+use adjutant_console::render;
 use adjutant_store::Store;
 use adjutant_types::clock::SystemClock;
 
@@ -91,8 +92,10 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode> {
 
 /// The width of the terminal at stdout, or 100 columns without one.
 fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100)
+    match render::columns(io::stdout()) {
+        0 => 100,
+        columns => columns,
+    }
 }
 
 /// Asks on the terminal; `instead` says what to use without one.
@@ -139,6 +142,11 @@ fn json(value: &impl serde::Serialize) -> Result<String> {
 /// Ends a command that has done its work and says this.
 fn say(text: &str) -> Result<ExitCode> {
     out(text).map(|()| ExitCode::SUCCESS)
+}
+
+/// Writes sentences to stdout, wrapped if that is a terminal.
+fn tell(text: &str) -> Result<()> {
+    out(&render::plain(text, render::columns(io::stdout())))
 }
 
 /// Writes to stdout; a closed pipe is an error, not a panic.

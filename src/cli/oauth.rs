@@ -13,7 +13,7 @@ use adjutant_types::clock::local_day;
 use adjutant_types::invisible_chars::line;
 use tokio::sync::oneshot;
 
-use super::{CliError, OAuthCommand as Command, Result, on_store, out};
+use super::{CliError, OAuthCommand as Command, Result, on_store, tell};
 
 pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     on_store(&config, async |store| carry_out(&config, store, command).await).await
@@ -30,21 +30,21 @@ pub(super) async fn attached(config: &Config, store: &Store) -> Result<OAuth> {
 async fn carry_out(config: &Config, store: &Store, command: Command) -> Result<ExitCode> {
     let oauth = attached(config, store).await?;
     match command {
-        Command::List => out(&list(config, &oauth).await)?,
+        Command::List => tell(&list(config, &oauth).await)?,
         Command::Login { name, device } => {
             if device || (!oauth.has_page(&name) && config.oauth.contains_key(&name)) {
                 by_device(oauth.log_in_by_device(&name).await.map_err(plain)?).await?;
             } else {
                 by_browser(oauth.log_in(&name).await.map_err(plain)?).await?;
             }
-            out(&format!("You are logged in: {name}\n"))?;
+            tell(&format!("You are logged in: {name}\n"))?;
         }
         Command::Logout { name } => {
             let text = match oauth.log_out(&name).await.map_err(plain)? {
                 true => "logged out. The service may still list this login; you can end it there, too",
                 false => "nobody was logged in",
             };
-            out(&format!("{name}: {text}\n"))?;
+            tell(&format!("{name}: {text}\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -84,7 +84,7 @@ pub(super) fn in_words(state: LoginState, config: &Config) -> String {
 
 pub(super) async fn by_browser(login: CodeLogin) -> Result<()> {
     let page = login.page();
-    out(&format!(
+    tell(&format!(
         "Open this address in your browser and allow access:\n\n  {page}\n\n\
          If the browser is on another machine, it ends at a page that it can't open: paste that page's address here.\n"
     ))?;
@@ -109,6 +109,6 @@ pub(super) async fn pasted() -> String {
 
 async fn by_device(login: DeviceLogin) -> Result<()> {
     let (page, code) = (line(&login.page, 200), line(&login.user_code, 60));
-    out(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
+    tell(&format!("Open {page} on any device and type this code:\n\n  {code}\n\n"))?;
     login.finish().await.map_err(plain)
 }

@@ -19,7 +19,7 @@ use adjutant_types::clock::{SharedClock, SystemClock};
 use futures::FutureExt;
 use reqwest::Url;
 
-use super::{CliError, Result, next, out};
+use super::{CliError, Result, next, tell};
 use crate::heap;
 use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
@@ -52,7 +52,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     service.start_trace_export(&config)?;
     tokio::spawn(heap::trim_regularly());
     if io::stdout().is_terminal() {
-        out(&next_steps(&config))?;
+        tell(&next_steps(&config))?;
     }
     let manager = ServiceManager::default();
     let http = serve_http(http, &service);

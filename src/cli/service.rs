@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 use adjutant_config::Env;
 
-use super::{CliError, Result, ServiceCommand, out};
+use super::{CliError, Result, ServiceCommand, tell};
 use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";
@@ -32,11 +32,11 @@ pub(super) fn is_installed() -> bool {
 
 /// Starts the machine's service, and waits until it is ready.
 pub(super) fn start() -> Result<()> {
-    out("  … starting")?;
+    tell("  … starting")?;
     let started = run_systemd(Command::new(START[0]).args(&START[1..]));
-    out("\r\x1b[K")?;
+    tell("\r\x1b[K")?;
     started.map(drop)?;
-    out("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
+    tell("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
 }
 
 pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode> {
@@ -68,7 +68,7 @@ fn install(unit: &Unit) -> Result<()> {
     unit.systemctl(&["daemon-reload"])?;
     match unit.packaged.as_deref().filter(|packaged| has_text(packaged, &text)) {
         Some(packaged) if !unit.path.exists() => {
-            out(&format!("{} is installed by the package\n", packaged.display()))?;
+            tell(&format!("{} is installed by the package\n", packaged.display()))?;
         }
         _ => write_unit(&unit.path, &text)?,
     }
@@ -80,7 +80,7 @@ fn install(unit: &Unit) -> Result<()> {
         let config = unit.config.join("config.toml");
         if !config.exists() {
             write(&config, CONFIG, 0o640)?;
-            out(&format!("wrote {}\n", config.display()))?;
+            tell(&format!("wrote {}\n", config.display()))?;
         }
     }
     unit.systemctl(&["daemon-reload"])?;
@@ -91,7 +91,7 @@ fn install(unit: &Unit) -> Result<()> {
         ("systemctl", "at boot")
     };
     let config = unit.config.join("config.toml");
-    out(&format!(
+    tell(&format!(
         "enabled: it starts {when}\n\
          now edit {}, check it with `adjutant doctor`, and start the service: {systemctl} restart adjutant\n",
         config.display()
@@ -101,25 +101,25 @@ fn install(unit: &Unit) -> Result<()> {
 fn uninstall(unit: &Unit) -> Result<()> {
     let packaged = unit.packaged.as_ref().filter(|packaged| packaged.exists());
     if !unit.path.exists() && packaged.is_none() {
-        return out(&format!("{} does not exist; nothing to do\n", unit.path.display()));
+        return tell(&format!("{} does not exist; nothing to do\n", unit.path.display()));
     }
     unit.systemctl(&["disable", "--now", SERVICE])?;
-    out("stopped and disabled\n")?;
+    tell("stopped and disabled\n")?;
     if unit.path.exists() {
         if has_text(&unit.path, &unit.text(&program()?)?) {
             fs::remove_file(&unit.path).map_err(|error| cant("remove", &unit.path, error))?;
-            out(&format!("removed {}\n", unit.path.display()))?;
+            tell(&format!("removed {}\n", unit.path.display()))?;
         } else {
             keep_old(&unit.path)?;
         }
     }
     unit.systemctl(&["daemon-reload"])?;
     match packaged {
-        Some(packaged) => out(&format!(
+        Some(packaged) => tell(&format!(
             "{} belongs to the package; remove it with `apt remove adjutant`\n",
             packaged.display()
         )),
-        None => out(&format!("{} and the data are kept\n", unit.config.display())),
+        None => tell(&format!("{} and the data are kept\n", unit.config.display())),
     }
 }
 
@@ -132,13 +132,13 @@ fn status(unit: &Unit) -> Result<ExitCode> {
     };
     if value("LoadState") == "not-found" {
         let flag = if unit.is_users { " --user" } else { "" };
-        out(&format!("the service is not installed; run `adjutant service install{flag}`\n"))?;
+        tell(&format!("the service is not installed; run `adjutant service install{flag}`\n"))?;
         return Ok(ExitCode::FAILURE);
     }
     let (active_state, enabled) = (value("ActiveState"), value("UnitFileState"));
-    out(&format!("{active_state} ({}), {enabled}: {}\n", value("SubState"), value("FragmentPath")))?;
+    tell(&format!("{active_state} ({}), {enabled}: {}\n", value("SubState"), value("FragmentPath")))?;
     if !value("StatusText").is_empty() {
-        out(&format!("{}\n", value("StatusText")))?;
+        tell(&format!("{}\n", value("StatusText")))?;
     }
     Ok(if active_state == "active" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -173,7 +173,7 @@ fn has_text(path: &Path, text: &str) -> bool {
 /// Writes the unit; a different one is renamed first.
 fn write_unit(path: &Path, text: &str) -> Result<()> {
     if has_text(path, text) {
-        return out(&format!("{} is up to date\n", path.display()));
+        return tell(&format!("{} is up to date\n", path.display()));
     }
     if path.exists() {
         keep_old(path)?;
@@ -182,7 +182,7 @@ fn write_unit(path: &Path, text: &str) -> Result<()> {
         make_folder(folder, 0o755)?;
     }
     write(path, text, 0o644)?;
-    out(&format!("wrote {}\n", path.display()))
+    tell(&format!("wrote {}\n", path.display()))
 }
 
 /// Renames a unit that differs from ours: an older one, or one that somebody edited.
@@ -190,7 +190,7 @@ fn keep_old(path: &Path) -> Result<()> {
     let mut name = OsString::from(path);
     name.push(".old");
     fs::rename(path, &name).map_err(|error| cant("rename", path, error))?;
-    out(&format!("{} was different; it is kept as {}\n", path.display(), Path::new(&name).display()))
+    tell(&format!("{} was different; it is kept as {}\n", path.display(), Path::new(&name).display()))
 }
 
 fn make_folder(path: &Path, mode: u32) -> Result<()> {

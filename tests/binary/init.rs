@@ -436,7 +436,7 @@ Language model. It lets you write as you talk. Without one, only simple sentence
   2  anthropic    key: https://console.anthropic.com/settings/keys
   3  openai       key: https://platform.openai.com/api-keys
   4  gemini       key: https://aistudio.google.com/apikey
-  5  ollama       free, on this machine; first: ollama pull qwen3:8b
+  5  ollama       free, on this machine; first run `ollama pull qwen3:8b`
   6  another provider
   7  none         basic mode: free, but it understands only simple sentences
 Number [3]:

@@ -99,10 +99,24 @@ fn who_skips_everything_is_told_what_is_missing_on_any_terminal() {
     {
         terminal.answer(question, "");
     }
-    terminal.expect("Still missing, until you run `adjutant init` again:");
-    terminal.expect("a chat platform: Telegram, Discord or Slack");
-    terminal.expect("a language model");
+    terminal.expect("Still missing, until you run");
+    terminal.expect("a chat platform: Telegram, Discord or");
+    terminal.expect("Slack; until then, it talks only in a");
+    terminal.expect("a language model; until then, it");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    assert_narrow(&terminal.text());
+    for (words, status) in [("doctor", 0), ("web login", 78)] {
+        let mut terminal = Terminal::start_with(&home, 40, vars, words);
+        assert_eq!(terminal.end(), Some(status), "{}", terminal.text());
+        assert_narrow(&terminal.text());
+    }
+}
+
+/// No line is wider than 40 columns, except where people copy something: a path, an address or a command.
+#[track_caller]
+fn assert_narrow(text: &str) {
+    let is_wide = |line: &&str| line.chars().count() > 40 && !line.contains(['/', '`']);
+    assert_eq!(text.lines().find(is_wide), None, "{text}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod table;
 
+use std::os::fd::AsFd;
+
 use adjutant_chat::richtext::markup::list_marker;
 use adjutant_chat::{Block, Choice, Inline, RichText, one_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -24,15 +26,50 @@ impl Theme {
         }
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { width: terminal_width(), colour: !no_colour && !dumb }
+        let width = match columns(std::io::stdout()) {
+            0 => 80,
+            // Lines longer than a hundred columns tire the eye.
+            columns => columns.clamp(20, 100),
+        };
+        Self { width, colour: !no_colour && !dumb }
     }
 }
 
-/// The columns of the terminal that stdout is, 80 if it does not tell.
-fn terminal_width() -> usize {
-    let columns = console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns));
-    // Lines longer than a hundred columns tire the eye.
-    columns.clamp(20, 100)
+/// The columns of a terminal; 0 if it isn't one, or doesn't tell.
+pub fn columns(terminal: impl AsFd) -> usize {
+    rustix::termios::tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col))
+}
+
+/// Plain text, wrapped at so many columns; 0 doesn't wrap. A line goes on below its own text: after its indentation, its first
+/// column and its mark, such as `→`, if twenty columns are left there.
+pub fn plain(text: &str, width: usize) -> String {
+    text.split('\n').map(|line| plain_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+fn plain_line(line: &str, width: usize) -> String {
+    if width == 0 || width_of(line) <= width {
+        return line.to_owned();
+    }
+    let gap = line[..line.floor_char_boundary(width)].rfind("  ");
+    let (column, text) = line.split_at(gap.map_or(0, |at| at + 2));
+    let is_mark =
+        |word: &&str| !word.contains(char::is_alphabetic) && !word.trim_end().ends_with(char::is_numeric);
+    let mark = text.split_inclusive(' ').next().filter(is_mark).unwrap_or_default();
+    let hang = width_of(column) + width_of(mark);
+    let (lead, column, text, hang) = match hang + 20 <= width {
+        true => (&line[..column.len() + mark.len()], "", text[mark.len()..].to_owned(), hang),
+        false => ("", column.trim_end(), format!("{}  {text}", column.trim_end()), 4),
+    };
+    let (is_paired, mut is_code) = (text.matches('`').count() % 2 == 0, false);
+    let whole = |(index, char): (usize, char)| {
+        is_code ^= is_paired && char == '`';
+        // A command in the first column is code, too.
+        (char, usize::from(is_code || index < column.chars().count()))
+    };
+    let chars: Vec<(char, usize)> = text.chars().enumerate().map(whole).collect();
+    let parts = wrap_line(&chars, width.saturating_sub(hang).max(10), |whole| whole == 1);
+    let parts: Vec<String> = parts.iter().map(|part| part.iter().map(|(char, _)| *char).collect()).collect();
+    format!("{lead}{}", parts.join(&format!("\n{}", " ".repeat(hang))))
 }
 
 /// A message with its choices, ending in a newline.
@@ -153,7 +190,7 @@ fn on_one_line(inlines: &[Inline], theme: Theme) -> String {
     wrapped(inlines, Theme { width: 0, ..theme }, &[]).join(" ")
 }
 
-/// Breaks running text into lines between words; a word wider than a line is broken itself.
+/// Breaks running text into lines between words.
 fn wrapped(inlines: &[Inline], theme: Theme, codes: &[&'static str]) -> Vec<String> {
     let mut all = Vec::new();
     spans(inlines, codes, &mut all);
@@ -164,14 +201,21 @@ fn wrapped(inlines: &[Inline], theme: Theme, codes: &[&'static str]) -> Vec<Stri
     let text: Vec<(char, usize)> = all.iter().enumerate().flat_map(chars).collect();
     let mut lines = Vec::new();
     for line in text.split(|(char, _)| *char == '\n') {
-        for part in wrap_line(line, theme.width) {
+        let is_code = |span: usize| all.get(span).is_some_and(|span| span.codes.contains(&"36"));
+        for part in wrap_line(line, theme.width, is_code) {
             lines.push(coloured(part, &all, theme));
         }
     }
     lines
 }
 
-fn wrap_line(mut line: &[(char, usize)], width: usize) -> Vec<&[(char, usize)]> {
+/// What people copy, code and whatever has a slash, stays in one piece; another word wider than a line is broken.
+fn wrap_line(
+    mut line: &[(char, usize)],
+    width: usize,
+    is_code: impl Fn(usize) -> bool,
+) -> Vec<&[(char, usize)]> {
+    let is_gap = |(char, span): &(char, usize)| *char == ' ' && !is_code(*span);
     let mut parts = Vec::new();
     loop {
         let mut used = 0;
@@ -180,13 +224,23 @@ fn wrap_line(mut line: &[(char, usize)], width: usize) -> Vec<&[(char, usize)]> 
             used > width
         });
         let Some(over) = over.filter(|_| width > 0) else {
-            parts.push(line);
+            if parts.is_empty() || !line.is_empty() {
+                parts.push(line);
+            }
             return parts;
         };
-        let space = line[..=over].iter().rposition(|(char, _)| *char == ' ').filter(|at| *at > 0);
-        let (end, next) = space.map_or((over.max(1), over.max(1)), |at| (at, at + 1));
-        parts.push(&line[..end]);
-        line = &line[next..];
+        let gap = line[..=over].iter().rposition(&is_gap).filter(|at| *at > 0);
+        let end = gap.unwrap_or_else(|| {
+            let word = line.iter().skip(1).position(&is_gap).map_or(line.len(), |at| at + 1);
+            let is_copied = line[..word].iter().any(|(char, span)| *char == '/' || is_code(*span));
+            if is_copied { word } else { over.max(1) }
+        });
+        let (part, rest) = line.split_at(end);
+        parts.push(part);
+        line = match rest {
+            [gap, rest @ ..] if is_gap(gap) => rest,
+            rest => rest,
+        };
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) const SUGGESTIONS: [Suggestion; 5] = [
     Suggestion {
         provider: "ollama",
         title: "Ollama",
-        about: "ollama       free, on this machine; first: ollama pull qwen3:8b",
+        about: "ollama       free, on this machine; first run `ollama pull qwen3:8b`",
         model: "qwen3:8b",
     },
 ];

@@ -1,9 +1,10 @@
 //! Asks questions at the terminal, with rustyline.
 
 use std::borrow::Cow;
-use std::io::{self, stdin};
+use std::io::{self, stdin, stdout};
 use std::time::Duration;
 
+use adjutant_console::render;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustyline::completion::Completer;
 use rustyline::config::Configurer;
@@ -16,7 +17,7 @@ use rustyline::{ColorMode, Editor, Helper};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use unicode_width::UnicodeWidthStr;
 
-use crate::cli::{CliError, Result, out};
+use crate::cli::{CliError, Result, out, tell};
 
 /// The answer for "none" where Enter would take the suggestion.
 const NONE: &str = "-";
@@ -50,7 +51,15 @@ impl Terminal {
     }
 
     pub(super) fn say(&self, text: &str) -> Result<()> {
-        out(&format!("{text}\n"))
+        tell(&format!("{text}\n"))
+    }
+
+    /// Asks for a line. Of a long question, the editor gets the last line.
+    fn read(&mut self, question: &str) -> Result<String> {
+        let question = render::plain(question, render::columns(stdout()));
+        let start = question.rfind('\n').map_or(0, |end| end + 1);
+        out(&question[..start])?;
+        self.editor.readline(&question[start..]).map_err(failed)
     }
 
     /// Waits for a test, and says so meanwhile.
@@ -91,7 +100,7 @@ impl Terminal {
     /// Asks for a line; Enter takes the suggestion.
     pub(in crate::cli) fn line(&mut self, text: &str, suggestion: &str) -> Result<String> {
         let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
-        let line = self.editor.readline(&format!("{text}{hint}: ")).map_err(failed)?;
+        let line = self.read(&format!("{text}{hint}: "))?;
         let line = line.trim();
         Ok(if line.is_empty() { suggestion } else { line }.to_owned())
     }
@@ -107,15 +116,15 @@ impl Terminal {
     pub(in crate::cli) fn secret(&mut self, text: &str, enter: &str) -> Result<String> {
         let hint = if enter.is_empty() { String::new() } else { format!(" [Enter: {enter}]") };
         self.editor.set_helper(Some(Mask(true)));
-        let line = self.editor.readline(&format!("{text}{hint}: "));
+        let line = self.read(&format!("{text}{hint}: "));
         self.editor.set_helper(Some(Mask(false)));
-        Ok(line.map_err(failed)?.trim_matches(['\r', '\n']).to_owned())
+        Ok(line?.trim_matches(['\r', '\n']).to_owned())
     }
 
     pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool> {
         let ways = if suggestion { "Y/n" } else { "y/N" };
         loop {
-            let line = self.editor.readline(&format!("{text} [{ways}]: ")).map_err(failed)?;
+            let line = self.read(&format!("{text} [{ways}]: "))?;
             match line.trim().to_lowercase().as_str() {
                 "" => return Ok(suggestion),
                 "y" | "yes" => return Ok(true),

@@ -7,7 +7,7 @@ use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
 use super::terminal::Terminal;
 use super::{accounts, found, model, owner};
-use crate::cli::{CliError, Result, out};
+use crate::cli::{CliError, Result, tell};
 use crate::service;
 
 /// The questions of a part; the answers go into the draft.
@@ -190,7 +190,7 @@ pub(super) async fn ask_part(
     questions(draft, terminal)?;
     loop {
         let findings = terminal.wait(check(draft, part)).await?;
-        out(&shown(&findings))?;
+        tell(&shown(&findings))?;
         if !has_problem(&findings) {
             return Ok(true);
         }

@@ -104,6 +104,55 @@ fn an_endless_word_is_broken_and_a_pipe_is_not_wrapped() {
     assert_eq!(message(&"x y ".repeat(50), &[], Theme { width: 0, colour: false }).lines().count(), 1);
 }
 
+#[test]
+fn what_people_copy_stays_in_one_piece() {
+    let text = "To go on, run `adjutant workflow resume 0352z6FbsPBL0t12stAEce` or open \
+                https://example.org/a/rather/long/address/of/a/page now";
+    insta::assert_snapshot!(message(text, &[], PLAIN), @"
+    To go on, run
+    adjutant workflow resume 0352z6FbsPBL0t12stAEce
+    or open
+    https://example.org/a/rather/long/address/of/a/page
+    now
+    ");
+}
+
+const REPORT: &str = "\
+✗ store     the file can't be written (A04)
+            → give it to the user that runs Adjutant: `chown adjutant /var/lib/adjutant/adjutant.db`
+  1. Create an application: https://discord.com/developers/applications
+  adjutant serve                   connects the bot, until you press Ctrl-C
+Next step: `adjutant init` adds a chat platform: Telegram, Discord or Slack.";
+
+#[test]
+fn plain_text_goes_on_below_its_own_text() {
+    insta::assert_snapshot!(plain(REPORT, 60), @"
+    ✗ store     the file can't be written (A04)
+                → give it to the user that runs Adjutant:
+                  `chown adjutant /var/lib/adjutant/adjutant.db`
+      1. Create an application:
+         https://discord.com/developers/applications
+      adjutant serve                   connects the bot, until
+                                       you press Ctrl-C
+    Next step: `adjutant init` adds a chat platform: Telegram,
+    Discord or Slack.
+    ");
+    insta::assert_snapshot!(plain(REPORT, 40), @"
+    ✗ store     the file can't be written
+                (A04)
+                → give it to the user that
+                  runs Adjutant:
+                  `chown adjutant /var/lib/adjutant/adjutant.db`
+      1. Create an application:
+         https://discord.com/developers/applications
+      adjutant serve  connects the bot,
+        until you press Ctrl-C
+    Next step: `adjutant init` adds a chat
+    platform: Telegram, Discord or Slack.
+    ");
+    assert_eq!(plain(REPORT, 0), REPORT);
+}
+
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split('\x1b');
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -131,5 +180,12 @@ proptest! {
         for line in message(&text, &[], PLAIN).lines() {
             prop_assert!(width_of(line) <= 40, "{line}");
         }
+    }
+
+    #[test]
+    fn wrapping_loses_no_word(text in "([✓→1.`/a-zé日]{1,30} {0,3}|\n){0,40}", width in 0_usize..90) {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let wrapped = plain(&text, width);
+        prop_assert_eq!(words(&wrapped).concat(), words(&text).concat());
     }
 }
