@@ -73,7 +73,7 @@ fn a_store_that_cant_be_opened() {
     config.toml:2: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     "#);
     // Nothing listens there.
-    insta::assert_snapshot!(once("[store]\nurl = \"postgres://a:secret@127.0.0.1:1/b\"\n"), @"Some(1) adjutant: the store at postgres://127.0.0.1:1/b can't be opened: error communicating with database: Connection refused (os error 111). Check that [store] url is right and that the place is writable");
+    insta::assert_snapshot!(once("[store]\nurl = \"postgres://a:secret@127.0.0.1:1/b\"\n"), @"Some(1) adjutant: the store at postgres://127.0.0.1:1/b can't be opened: error communicating with database: Connection refused (os error 111). Check that [store] url is right and that the server runs and lets you in");
     // Not even root can create a folder below a file.
     let home = Home::with_config("[store]\nurl = \"sqlite://file/adjutant.db\"\n");
     home.write("file", "");
@@ -90,24 +90,45 @@ fn a_store_that_cant_be_opened() {
     // Another file is in its place.
     let home = Home::with_config("[store]\nurl = \"sqlite://other.db\"\n");
     home.write("other.db", &"this is a letter, not a database. ".repeat(100));
-    insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: error returned from database: (code: 26) file is not a database. Check that [store] url is right and that the place is writable");
+    insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: its file isn't a database. Check that [store] url is right; if it is, restore a backup");
+}
+
+/// What a command says to somebody who isn't root.
+fn told_to_user(home: &Home, words: &[&str]) -> String {
+    let plain = home.command(words);
+    // Root may write anywhere, unless it gives that up.
+    let mut command = Command::new("setpriv");
+    if rustix::process::geteuid().is_root() {
+        command.arg("--bounding-set=-dac_override");
+    }
+    command.arg(plain.get_program()).args(words).env_clear().env("HOME", home.path()).current_dir("/");
+    told(home, &Ended::of(command.output().unwrap()))
+}
+
+#[test]
+fn a_store_that_is_read_only() {
+    let home = Home::new();
+    assert_eq!(home.run(&["chat", "--once", "what is overdue?"]).status, Some(0));
+    let (file, folder) = (home.data().join("adjutant.db"), home.data());
+    fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
+    insta::assert_snapshot!(told_to_user(&home, &["chat", "--once", "add a task to x"]), @"Some(1) adjutant: the store failed: its file or folder can't be written. Give both to the user who runs this");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    // SQLite gave these the permissions of the file.
+    for beside in ["adjutant.db-wal", "adjutant.db-shm"] {
+        let _ = fs::remove_file(folder.join(beside));
+    }
+    fs::set_permissions(&folder, Permissions::from_mode(0o500)).unwrap();
+    insta::assert_snapshot!(told_to_user(&home, &["chat", "--once", "add a task to x"]), @"Some(1) adjutant: the store at HOME/.local/share/adjutant/adjutant.db can't be opened: its file or folder can't be written. Give both to the user who runs this");
+    fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(home.tasks(), [""; 0]);
 }
 
 #[test]
 fn a_home_that_cant_be_written_to() {
     let home = Home::new();
     fs::set_permissions(home.path(), Permissions::from_mode(0o555)).unwrap();
-    let run = |words: &[&str]| {
-        let plain = home.command(words);
-        // Root may write anywhere, unless it gives that up.
-        let mut command = Command::new("setpriv");
-        if rustix::process::geteuid().is_root() {
-            command.arg("--bounding-set=-dac_override");
-        }
-        command.arg(plain.get_program()).args(words).env_clear().env("HOME", home.path()).current_dir("/");
-        told(&home, &Ended::of(command.output().unwrap()))
-    };
-    insta::assert_snapshot!(run(&["chat", "--once", "what is overdue?"]), @"Some(1) adjutant: the store at HOME/.local/share/adjutant/adjutant.db can't be opened: Permission denied (os error 13). Check that [store] url is right and that the place is writable");
+    let run = |words: &[&str]| told_to_user(&home, words);
+    insta::assert_snapshot!(run(&["chat", "--once", "what is overdue?"]), @"Some(1) adjutant: the store at HOME/.local/share/adjutant/adjutant.db can't be opened: its file or folder can't be written. Give both to the user who runs this");
     let path = home.path().join("config.toml");
     insta::assert_snapshot!(run(&["init", "--defaults", "--config", path.to_str().unwrap()]), @"Some(1) adjutant: can't write HOME/config.toml: Permission denied (os error 13); run this as root, or name another file with --config");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);

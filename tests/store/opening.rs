@@ -126,15 +126,56 @@ fn a_place_that_can_not_be_opened_is_named_with_the_mend() {
     let file = folder.path().join("file");
     std::fs::write(&file, "this is no database, it is a text of some length, and that is all there is")
         .unwrap();
-    for place in [file.clone(), file.join("below/store.db"), folder.path().to_owned()] {
+    let check = "Check that [store] url is right and that the place is writable";
+    for (place, fix) in [
+        (
+            file.clone(),
+            "its file isn't a database. Check that [store] url is right; if it is, restore a backup",
+        ),
+        (file.join("below/store.db"), check),
+        (folder.path().to_owned(), check),
+    ] {
         let why = block_on(why_not(&format!("sqlite://{}", place.display())));
         let start = format!("the store at {} can't be opened: ", place.display());
         assert!(why.starts_with(&start), "{why}");
-        assert!(why.contains("Check that [store] url is right and that the place is writable"), "{why}");
+        assert!(why.contains(fix), "{why}");
         assert!(!why.contains("timed out"), "the reason is the real one: {why}");
     }
     assert!(block_on(why_not("mysql://localhost/x")).contains("neither sqlite:///PATH nor postgres://"));
     assert!(block_on(why_not("")).contains("neither sqlite:///PATH nor postgres://"));
+}
+
+#[test]
+fn a_store_that_another_program_holds_is_not_called_misplaced() {
+    on_sqlite(async |world: World| {
+        let mut other = world.connection().await;
+        sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+        let why = why_not(&world.url).await;
+        let place = world.store.backend().shown();
+        let expected = format!(
+            "the store at {place} can't be opened: another program holds its file. Close what else has it open, and try again\n"
+        );
+        assert!(why.starts_with(&expected), "{why}");
+    });
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    on_sqlite(async |world: World| {
+        let mut full = Batch::new();
+        full.run("PRAGMA max_page_count = 1", []);
+        world.store.write(full).await.unwrap();
+        let mut large = Batch::new();
+        large.run(
+            "INSERT INTO people (id, name, created_at) VALUES ('x', $1, 0)",
+            ["x".repeat(1_000_000).into()],
+        );
+        let why = world.store.write(large).await.unwrap_err().to_string();
+        assert_eq!(
+            why,
+            "the store failed: the disk is full or failing. Free some space; if that doesn't help, look into `dmesg`"
+        );
+    });
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub use records::{
 
 use adjutant_types::clock::SharedClock;
 
+use database::backend::explained;
 use database::{batch, connections, writer};
 
 /// The store: writers that group waiting batches into one commit, and separate connections for reading.
@@ -71,13 +72,11 @@ pub enum StoreError {
          session there, or connect to the server directly"
     )]
     Pooled { url: String },
-    #[error(
-        "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
-    )]
+    #[error("the store at {url} can't be opened: {reason}")]
     Open { url: String, reason: String },
     #[error("the store can't be copied to {to}: {reason}")]
     Backup { to: String, reason: String },
-    #[error("the store failed: {0}")]
+    #[error("the store failed: {}", explained(.0))]
     Database(#[from] sqlx::Error),
     #[error("the store may have made a write whose reply was lost: {0}")]
     Unknown(String),

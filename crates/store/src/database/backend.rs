@@ -4,6 +4,8 @@ mod copy;
 mod listener;
 mod pooler;
 
+use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -56,7 +58,8 @@ impl Backend {
         Err(StoreError::Open {
             // Only the first part: a URL we don't understand may contain a password.
             url: url.split([':', '=', '@']).next().unwrap_or_default().to_owned(),
-            reason: "it is neither sqlite:///PATH nor postgres://USER@HOST/DATABASE".into(),
+            reason: "it is neither sqlite:///PATH nor postgres://USER@HOST/DATABASE. Correct [store] url"
+                .into(),
         })
     }
 
@@ -239,8 +242,15 @@ impl Backend {
         Ok(())
     }
 
-    fn open_error(&self, error: &dyn std::fmt::Display) -> StoreError {
-        StoreError::Open { url: self.shown(), reason: error.to_string() }
+    pub(crate) fn open_error(&self, error: &(dyn Error + 'static)) -> StoreError {
+        let known = std::iter::successors(Some(error), |&error| error.source()).find_map(trouble);
+        let check = "Check that [store] url is right and that";
+        let reason = match (self, known) {
+            (Self::Embedded { .. }, Some(known)) => known.to_owned(),
+            (Self::Embedded { .. }, None) => format!("{error}. {check} the place is writable"),
+            (Self::Server { .. }, _) => format!("{error}. {check} the server runs and lets you in"),
+        };
+        StoreError::Open { url: self.shown(), reason }
     }
 
     /// The connections for writing, and those for reading.
@@ -304,7 +314,8 @@ impl Backend {
         match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
             Ok(tested) => tested.map_err(|error| self.open_error(&error)),
             Err(_) => {
-                Err(self.open_error(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs())))
+                let text = format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs());
+                Err(self.open_error(&io::Error::new(io::ErrorKind::TimedOut, text)))
             }
         }
     }
@@ -326,4 +337,32 @@ impl Backend {
             other => self.open_error(&other),
         })
     }
+}
+
+/// A failure in words that say what helps, where the database's own say too little.
+pub(crate) fn explained(error: &sqlx::Error) -> String {
+    trouble(error).map_or_else(|| error.to_string(), str::to_owned)
+}
+
+/// What is wrong with an embedded file, and what helps.
+fn trouble(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let code = match error.downcast_ref::<io::Error>().map(io::Error::kind) {
+        Some(io::ErrorKind::TimedOut) => 5,
+        Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => 8,
+        Some(io::ErrorKind::StorageFull) => 13,
+        Some(_) => return None,
+        None => {
+            let code = error.downcast_ref::<sqlx::Error>()?.as_database_error()?.code()?;
+            // A server's codes have five characters. The lowest byte of SQLite's is the kind of error.
+            code.parse::<u32>().ok().filter(|_| code.len() < 5)? & 0xff
+        }
+    };
+    Some(match code {
+        5 | 6 => "another program holds its file. Close what else has it open, and try again",
+        8 => "its file or folder can't be written. Give both to the user who runs this",
+        10 | 13 => "the disk is full or failing. Free some space; if that doesn't help, look into `dmesg`",
+        11 => "its file is damaged. Stop what uses it, and restore a backup",
+        26 => "its file isn't a database. Check that [store] url is right; if it is, restore a backup",
+        _ => return None,
+    })
 }

@@ -129,10 +129,7 @@ impl Instance {
             Backend::Embedded { file } => {
                 shares.clear();
                 let folder = locks_of(file);
-                let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
-                    url: folder.display().to_string(),
-                    reason: error.to_string(),
-                })?;
+                let held = lock_file(&folder, &id).map_err(|error| store.backend().open_error(&error))?;
                 Lock::File { folder, _held: held }
             }
             Backend::Server { url } => {
