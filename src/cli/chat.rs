@@ -282,7 +282,7 @@ async fn silent_model(model: &Endpoint) -> Option<String> {
 }
 
 fn is_command(inbound: &Inbound, command: &str) -> bool {
-    matches!(inbound, Inbound::Message(message) if message.text.trim() == command)
+    matches!(inbound, Inbound::Message(message) if message.text.trim().eq_ignore_ascii_case(command))
 }
 
 fn no_input(error: std::io::Error) -> CliError {

@@ -154,6 +154,8 @@ async fn slash_commands_are_answered_once_each() {
     > /dance
     I don't know `/dance`. Send `/help` to see what I understand.
     ");
+    let help = app.says("ada", "/HELP").await.text;
+    assert!(help.starts_with("Say what you need"), "{help}");
     app.ends_well().await;
 }
 

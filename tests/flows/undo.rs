@@ -26,7 +26,7 @@ async fn what_was_done_last_is_taken_back_once() {
     app.says("ada", "add a task to buy milk").await;
     app.says("ada", "add a task to call Ann").await;
     app.says("ada", "show my open tasks").await;
-    let done = app.says("ada", "/undo").await;
+    let done = app.says("ada", "/Undo").await;
     insta::assert_snapshot!(done.text, @"Undone: Added “call Ann”");
     assert_eq!(tasks(&app).await, ["buy milk open"]);
     let done = app.says("ada", "undo that").await;

@@ -126,7 +126,7 @@ impl Person {
     async fn typed(&mut self, line: &str) -> Result<(), Over> {
         self.line += 1;
         let text = line.replace("\\\n", "\n");
-        if matches!(text.trim(), "/quit" | "/exit") {
+        if ["/quit", "/exit"].iter().any(|quit| text.trim().eq_ignore_ascii_case(quit)) {
             return Err(Over);
         }
         let entry = match self.turns.chosen(&text) {
@@ -246,6 +246,7 @@ impl Validator for Commands {
 }
 
 fn completions(typed: &str) -> Vec<String> {
+    let typed = typed.to_ascii_lowercase();
     let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
     let names = COMMANDS.iter().map(|command| command.name).chain(OWN_COMMANDS);
     let mut fitting: Vec<String> =
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn slash_commands_are_completed() {
         assert_eq!(completions("/s"), ["/spawn", "/status", "/stop"]);
-        assert_eq!(completions("/qu"), ["/quit"]);
+        assert_eq!(completions("/Qu"), ["/quit"]);
         assert!(completions("").is_empty() && completions("hello").is_empty());
     }
 
@@ -284,7 +285,7 @@ mod tests {
             panic!("said")
         };
         assert_eq!((said.text.as_str(), said.event.0.as_str()), ("one\ntwo", "main:new"));
-        assert!(person.typed("/quit").await.is_err());
+        assert!(person.typed("/Quit").await.is_err());
     }
 
     #[tokio::test]

@@ -40,8 +40,9 @@ impl LocalFile {
 
 /// The file of `/attach PATH MESSAGE`, and the message; none for another line. A path with spaces stands in quotes.
 pub(super) fn attached(line: &str) -> Result<Option<(LocalFile, &str)>, String> {
-    let Some(rest) = line.trim_start().strip_prefix(ATTACH) else { return Ok(None) };
-    if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+    let line = line.trim_start();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if !word.eq_ignore_ascii_case(ATTACH) {
         return Ok(None);
     }
     let rest = rest.trim_start();

@@ -108,6 +108,16 @@ pub fn is_command(text: &str) -> bool {
         && word.matches('/').count() == 1
 }
 
+/// The same text with its command in small letters. Phones begin a line with a capital.
+pub fn in_small_letters(text: &str) -> String {
+    let mut text = text.to_owned();
+    if is_command(&text) {
+        let end = text.find(|c: char| c.is_whitespace() || c == '@').unwrap_or(text.len());
+        text[..end].make_ascii_lowercase();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +135,19 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(stop_or_pause(text), command, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_command_is_written_in_small_letters() {
+        for (text, written) in [
+            ("/Undo", "/undo"),
+            ("/SPAWN@Adjutant_Bot Researcher Look", "/spawn@Adjutant_Bot Researcher Look"),
+            ("/Home/Ada/Notes", "/Home/Ada/Notes"),
+            ("Undo", "Undo"),
+            ("/", "/"),
+        ] {
+            assert_eq!(in_small_letters(text), written);
         }
     }
 

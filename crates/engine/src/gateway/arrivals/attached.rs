@@ -8,6 +8,8 @@ use adjutant_store::inbox::UnheardNote;
 use adjutant_types::FILES_ALONE;
 use adjutant_types::invisible_chars::{display_name, line};
 
+use crate::conversation::command::in_small_letters;
+
 /// The voice note of a message. Of several, the first; a person says one thing at a time.
 pub(in crate::gateway) fn voice_note(message: &IncomingMessage) -> Option<UnheardNote> {
     let (name, note) =
@@ -46,6 +48,7 @@ pub(in crate::gateway) fn files(message: &IncomingMessage, voice: Option<&Unhear
 pub(in crate::gateway) fn text(message: &IncomingMessage, is_files: bool) -> String {
     match message.text.trim() {
         "" if is_files => FILES_ALONE.to_owned(),
+        text if message.forwarded_from.is_none() => in_small_letters(text),
         text => text.to_owned(),
     }
 }
