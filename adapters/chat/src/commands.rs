@@ -51,5 +51,6 @@ const fn command(
 
 /// Whether a word such as `/stop` is a command.
 pub fn is_command(word: &str) -> bool {
-    word.strip_prefix('/').is_some_and(|name| COMMANDS.iter().any(|command| command.name == name))
+    word.strip_prefix('/')
+        .is_some_and(|name| COMMANDS.iter().any(|command| name.eq_ignore_ascii_case(command.name)))
 }

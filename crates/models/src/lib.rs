@@ -32,6 +32,10 @@ impl Model for NoModel {
     fn price(&self) -> Option<Price> {
         Some(Price { input: 0.0, cached_input: None, output: 0.0 })
     }
+
+    fn is_none(&self) -> bool {
+        true
+    }
 }
 
 /// A language model, or something that behaves like one.
@@ -45,6 +49,11 @@ pub trait Model: Send + Sync {
     }
 
     fn takes_pictures(&self) -> bool {
+        false
+    }
+
+    /// Whether it only stands for a model.
+    fn is_none(&self) -> bool {
         false
     }
 }

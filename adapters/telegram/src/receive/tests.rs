@@ -141,6 +141,7 @@ fn in_a_group_commands_are_for_us_if_they_are_ours() {
         in_group(text, &[entity("bot_command", text, name)])
     };
     assert_eq!(text(command("/stop")).unwrap(), "/stop");
+    assert_eq!(text(command("/Stop")).unwrap(), "/Stop");
     assert_eq!(text(command("/link@adjutant_BOT 1234")).unwrap(), "/link 1234");
     assert_eq!(text(command("/stop@other_bot")), None);
     assert_eq!(text(command("/ban somebody")), None);

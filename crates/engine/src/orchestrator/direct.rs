@@ -69,6 +69,9 @@ impl Orchestrator {
     /// The role and the task of an agent that a message starts in the background, or why it can't.
     pub fn spawned(&self, text: &str) -> Option<Result<(String, String), String>> {
         let words = command::spawned(text)?;
+        if self.agents.model.is_none() {
+            return Some(Err(l10n::turns::no_model()));
+        }
         let roles = self.agents.roles.current();
         let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let (role, task) = match roles.nearest(first) {

@@ -21,7 +21,7 @@ overloaded = My language model is overloaded or its quota is used up. Please try
 unreachable = I can't reach my language model right now. Please try again in a few minutes.
 too-slow = My language model took too long. Please try again.
 refused = My language model refused this request. Please try other words.
-no-model = That needs a language model, and none is connected.
+no-model = That needs a language model; whoever runs me can add one with `adjutant init`.
 unusable = My language model gave no usable answer. Please try again, perhaps in other words.
 
 ## Why a part wasn't done
