@@ -387,7 +387,7 @@ Number [1]: 9
   Please type a number from 1 to 4.
 Number [1]: 3
 
-  Whom should it obey? Write anything to your bot now, in private.
+  Who is its owner? Write anything to your bot now, in private.
   Or type your user id (switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”). Enter skips this.
   Waiting three minutes for your message…
 Owner's user id (Enter: none):
@@ -406,7 +406,7 @@ The bot's token: ******************************
 The app's token: ***************************************
   ✓ logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel
 
-  Whom should it obey? Write anything to your bot now, in private.
+  Who is its owner? Write anything to your bot now, in private.
   Or type your user id (in your profile, under the three dots, “Copy member ID”). Enter skips this.
   Waiting three minutes for your message…
 U0ADA, U0BOB
@@ -417,7 +417,7 @@ Connect Telegram? [Y/n]: yes
   2. Copy the token that it gives you.
 The bot's token: **********************************************
   ✗ Telegram rejects the token
-    → Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
+    → Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
   1  Answer again
   2  Test again
   3  Keep it anyway
@@ -426,7 +426,7 @@ Number [1]:
 The bot's token [Enter: keep it]: *************************************************
   ✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot
 
-  Whom should it obey? Write anything to your bot now, in private.
+  Who is its owner? Write anything to your bot now, in private.
   Or type your user id (ask @userinfobot, https://t.me/userinfobot). Enter skips this.
   Waiting three minutes for your message…
 1000

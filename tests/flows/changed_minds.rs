@@ -290,7 +290,7 @@ async fn a_change_of_one_question_says_which_other_one_still_waits() {
         app.says("ada", "pay both").await;
         let id = question_about(&app, "deposit").await;
         let changed = app.says("ada", &format!("all except 2, {how} {id}")).await;
-        let open = "\n\nNot answered yet; “yes” or “no” is for this, too:\n**";
+        let open = "\n\nNot answered yet; “yes” or “no” answers this, too:\n**";
         let (_, open) = changed.text.split_once(open).unwrap();
         // Which of two that are asked together is the first one isn't certain.
         assert!(open[2..].starts_with("** Add a task: “pay rent”\n\nYou asked"), "{}", changed.text);

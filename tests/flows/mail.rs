@@ -275,7 +275,7 @@ async fn a_list_says_what_it_leaves_out_and_tells_sent_mails_apart() {
     assert!(said.starts_with(heading), "{said}");
     assert_eq!(each(&found, "text"), ["Forks.", "Forks.", "Spoons."]);
     let (said, _) = call(&app, "email.search", json!({"subject": "Cutlery"})).await;
-    let heading = "4 emails, the newest first: those received, then those sent:\n";
+    let heading = "4 emails: those received, then those sent, the newest first:\n";
     assert!(said.starts_with(heading), "{said}");
     let (said, _) = call(&app, "email.search", json!({"since": "soon"})).await;
     assert!(said.starts_with("params: /since: "), "{said}");

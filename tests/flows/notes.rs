@@ -195,7 +195,7 @@ async fn nothing_outside_of_the_folder_is_reached() {
         }
     }
     let (found, _) = desk.calls("notes.search", json!({"query": "secret"})).await;
-    assert!(found.text.contains("No note has"), "{}", found.text);
+    assert!(found.text.contains("No note mentions"), "{}", found.text);
     assert_eq!(std::fs::read_to_string(desk.folder.path().join("outside.md")).unwrap(), "secret");
     assert!(!desk.folder.path().join("other/mine.md").exists());
 }

@@ -401,7 +401,7 @@ fn updates_disturb_nobody_and_ten_tabs_are_alive() {
     site.telegram.say(ada, ada, "show my tasks");
     chromium.shows("text=show my tasks");
     chromium.run("await page.fill('#text', 'x'.repeat(20001));");
-    chromium.shows("text=Characters too many: 1");
+    chromium.shows("text=Characters over the limit: 1");
     assert_eq!(chromium.run("return page.locator('#composer button').isDisabled();"), true);
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);

@@ -34,7 +34,9 @@ impl Telegram {
         let account: Account = match self.api.call(&GetMe::new()).await {
             Ok(account) => account,
             Err(error) if error.is_wrong_token() => {
-                return vec![Finding::error("Telegram rejects the token", self.wrong_token())];
+                let why = self.wrong_token();
+                let (reason, fix) = why.split_once(". ").unwrap_or((why.as_str(), ""));
+                return vec![Finding::error(reason, fix)];
             }
             Err(error) => return vec![self.failed_check(&error)],
         };

@@ -84,7 +84,7 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
     Finding {
         status: Error,
         reason: "Telegram rejects the token",
-        fix: "Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).",
+        fix: "Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).",
     },
 ]
 "#);

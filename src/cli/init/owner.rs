@@ -81,7 +81,7 @@ pub(super) async fn ask(
 
 /// The id of the first who writes and is the person at this terminal, or what they type instead.
 async fn writer(terminal: &mut Terminal, channel: &Channel, setup: &SetupGuide) -> Result<String> {
-    terminal.say("\n  Whom should it obey? Write anything to your bot now, in private.")?;
+    terminal.say("\n  Who is its owner? Write anything to your bot now, in private.")?;
     terminal.say(&format!("  Or type your user id ({}). Enter skips this.", setup.own_id))?;
     terminal.say("  Waiting three minutes for your message…")?;
     let deadline = Instant::now() + PATIENCE;

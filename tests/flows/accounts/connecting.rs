@@ -147,7 +147,7 @@ async fn a_login_that_goes_wrong_connects_nothing_and_says_why() {
         ("state", "That login is over."),
         ("denied", "You didn't allow it, so I've connected nothing."),
         ("down", "That didn't work, and I've connected nothing: "),
-        ("nothing", "That didn't work, and I've connected nothing: You allowed none of"),
+        ("nothing", "That didn't work, and I've connected nothing: You didn't allow email"),
         ("nobody", "That didn't work, and I've connected nothing: Google doesn't say whose account it is."),
     ] {
         let world = World::new().await;

@@ -72,7 +72,7 @@ async fn a_sentence_that_a_model_cannot_judge_is_told_with_a_doubt_and_a_storm_i
             tokio::task::yield_now().await;
         }
     }
-    app.sees("101 new things came.").await;
+    app.sees("101 new things arrived.").await;
     assert_eq!(app.requests(Who::Plain).len(), 2);
     assert_eq!(is_told(&app, "I'm not sure whether this is what you meant.").await, 2);
     app.ends_well().await;

@@ -38,7 +38,7 @@ hidden-characters =
 instead-of = Instead of: { $replaced }
 # Above the question. $questions: others of an earlier message that wait for an answer, one a line.
 still-open =
-    Not answered yet; “yes” or “no” is for this, too:
+    Not answered yet; “yes” or “no” answers this, too:
     { $questions }
 # Instead, where one of them may come from text of others.
 not-answered =

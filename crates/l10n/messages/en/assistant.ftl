@@ -64,8 +64,8 @@ usage =
     }
 usage-without-cost =
     { $calls ->
-        [one] 1 model call, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
-       *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown, or nothing
+        [one] 1 model call, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown or none
+       *[other] { $calls } model calls, { $read } tokens read ({ $cached } from the cache), { $written } written; cost: unknown or none
     }
 
 ## Their time zone. $zone: such as Europe/Berlin.

@@ -50,7 +50,7 @@ reconnected = ✓ { $address } is connected again: { $services }.
 missing = You didn't allow { $services }; connect it again to add that.
 # Of an account by password: what its servers don't do.
 unavailable = I couldn't reach { $services } there.
-nothing-allowed = You allowed none of email, calendar and contacts.
+nothing-allowed = You didn't allow email, calendar or contacts.
 declined = You didn't allow it, so I've connected nothing. Send `/connect` to try again.
 # $why: a sentence about the failure.
 failed =

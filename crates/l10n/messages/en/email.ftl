@@ -47,7 +47,7 @@ found =
        *[other] { $count } emails, the newest first:
     }
 # Instead, where the person wrote some of them.
-found-both = { $count } emails, the newest first: those received, then those sent:
+found-both = { $count } emails: those received, then those sent, the newest first:
 # Instead, where some are left out. $total is a number, or the next message.
 found-part = { $shown } of { $total } emails, the newest:
 at-least = at least { $total }

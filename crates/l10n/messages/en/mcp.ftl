@@ -66,7 +66,7 @@ asks-unsupported = it asks in a way that isn't supported
 asks-for-folders = it asks for folders, and it gets none
 asks-for-model = it asks for a model, and it gets none
 asks-many-questions = it asks { $count } questions at once; { $limit } is the limit
-state-too-long = it wants us to keep more than 64 KB for it
+state-too-long = it wants me to keep more than 64 KB for it
 names-no-page = it doesn't say which page to open
 names-many-pages = it asks to open { $count } pages; { $limit } is the limit
 address-unreadable = it asks to open something that isn't a web address
@@ -94,10 +94,10 @@ ended-with-words = the MCP server { $server } stopped in the middle of the call:
 # $why: one of those below.
 paused = the MCP server { $server } doesn't work: { $why }. It's tried again in { $duration }
 unusable = the MCP server { $server } can't be used: { $why }
-login-rejected = the MCP server { $server } rejects our credential; log in again with `adjutant oauth login { $login }`
+login-rejected = the MCP server { $server } rejects my credential; log in again with `adjutant oauth login { $login }`
 login-missing = the MCP server { $server } wants a login. An owner can do it with `adjutant mcp login { $server }`
-login-ended = the MCP server { $server } doesn't accept our login anymore. An owner can log in again with `adjutant mcp login { $server }`
-credential-rejected = the MCP server { $server } rejects our credential. Whoever runs me can set one up
+login-ended = the MCP server { $server } doesn't accept my login anymore. An owner can log in again with `adjutant mcp login { $server }`
+credential-rejected = the MCP server { $server } rejects my credential. Whoever runs me can set one up
 login-too-narrow = the MCP server { $server } wants a login that allows more. An owner can log in again with `adjutant mcp login { $server }`, which asks for it
 credential-too-narrow = the MCP server { $server } wants a credential that allows more. Whoever runs me can set one up
 
@@ -112,6 +112,6 @@ why-ended-with-words = it stopped in the middle of a call: { $words }
 why-start-late = it didn't start within { $duration }
 why-token = the token of its login can't be sent
 why-answered = it answered: { $words }
-why-unknown-revision = it speaks no revision of the protocol that we know
+why-unknown-revision = it speaks no revision of the protocol that I know
 why-ended-early = it ended before it answered
 without-network = { $why } (it has no network; `network = true` would give it one)

@@ -34,7 +34,7 @@ found-first =
         [one] 1 note, the first { $shown }:
        *[other] { $count } notes, the first { $shown }:
     }
-found-nothing = No note has “{ $query }”
+found-nothing = No note mentions “{ $query }”
 no-notes = There are no notes there
 # The text follows, below a blank line.
 head = { $path } (version { $version })

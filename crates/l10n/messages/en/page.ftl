@@ -46,7 +46,7 @@ copied = Copied
 new-below = New messages ↓
 # $number is filled in by the script.
 characters-left = Characters left: { $number }
-characters-over = Characters too many: { $number }
+characters-over = Characters over the limit: { $number }
 connection-lost = The connection is interrupted. I'll keep trying.
 # $limit: how many files.
 too-many-files = A message takes at most { $limit } files.

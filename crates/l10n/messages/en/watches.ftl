@@ -33,8 +33,8 @@ more = … and { $count } more
 # Where too many came to say what they are.
 only-count =
     { $count ->
-        [one] 1 new thing came.
-       *[other] { $count } new things came.
+        [one] 1 new thing arrived.
+       *[other] { $count } new things arrived.
     }
 # $day: when it was made.
 why = Why you get this: { $what } (your watch of { $day })

@@ -4,7 +4,7 @@ asked-for = You asked for: { $wishes }
 nothing = You asked for nothing but an answer
 read-too-late = What you asked for couldn't be read in time
 model-failed = What you asked for couldn't be read: the model failed
-nonsense = What you asked for couldn't be read: the model answered nonsense
+nonsense = What you asked for couldn't be read: the model's answer made no sense
 
 # $wish is one of those below.
 all = { $wish } (as many as there are)

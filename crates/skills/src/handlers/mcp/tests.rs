@@ -247,7 +247,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
         assert!(
-            refused.to_string().ends_with("rejects our credential. Whoever runs me can set one up"),
+            refused.to_string().ends_with("rejects my credential. Whoever runs me can set one up"),
             "{refused:?}"
         );
         let right = servers("key-12345678");
