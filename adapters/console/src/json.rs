@@ -185,12 +185,9 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
         (Some(_), Some(_)) => {
             return Err("\"text\" and \"press\" can't be in one line. Send two lines.".to_owned());
         }
-        (text, None) if !files.is_empty() => {
-            let text = text.unwrap_or_default();
-            check_length(&text)?;
-            Content::Text { text, reply_to, files }
+        (None, None) if files.is_empty() => {
+            return Err("There is neither \"text\" nor \"press\". Add one of them.".to_owned());
         }
-        (None, None) => return Err("There is neither \"text\" nor \"press\". Add one of them.".to_owned()),
         (None, Some(_)) if !files.is_empty() => {
             return Err("\"files\" belongs to \"text\". Leave it out beside \"press\".".to_owned());
         }
@@ -198,10 +195,11 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
             return Err("\"reply_to\" belongs to \"text\". Leave it out beside \"press\".".to_owned());
         }
         (None, Some(button)) => Content::Press(button),
-        (Some(text), None) if text.trim().is_empty() => {
+        (Some(text), None) if files.is_empty() && text.trim().is_empty() => {
             return Err("\"text\" is empty. Write something, or leave the line out.".to_owned());
         }
-        (Some(text), None) => {
+        (text, None) => {
+            let text = text.unwrap_or_default();
             check_length(&text)?;
             Content::Text { text, reply_to, files }
         }

@@ -252,11 +252,9 @@ impl ChatPort for ConsolePort {
         // Never waits: while a text is being written the tree stays away.
         let Some(mut tree) = self.tree.try_lock() else { return };
         // So it does while the floor, and with it the screen around the prompt, is the person's.
-        let prompt = matches!(self.style, Style::Interactive { .. }) && self.turns.is_free();
-        if prompt {
-            tree.clear();
-        } else {
-            tree.show(progress);
+        match matches!(self.style, Style::Interactive { .. }) && self.turns.is_free() {
+            true => tree.clear(),
+            false => tree.show(progress),
         }
     }
 

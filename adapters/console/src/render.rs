@@ -50,24 +50,21 @@ fn plain_line(line: &str, width: usize) -> String {
     if width == 0 || width_of(line) <= width {
         return line.to_owned();
     }
-    let gap = line[..line.floor_char_boundary(width)].rfind("  ");
-    let (column, text) = line.split_at(gap.map_or(0, |at| at + 2));
-    let is_mark =
-        |word: &&str| !word.contains(char::is_alphabetic) && !word.trim_end().ends_with(char::is_numeric);
-    let mark = text.split_inclusive(' ').next().filter(is_mark).unwrap_or_default();
-    let hang = width_of(column) + width_of(mark);
-    let (lead, column, text, hang) = match hang + 20 <= width {
-        true => (&line[..column.len() + mark.len()], "", text[mark.len()..].to_owned(), hang),
-        false => ("", column.trim_end(), format!("{}  {text}", column.trim_end()), 4),
+    let gap = line[..line.floor_char_boundary(width)].rfind("  ").map_or(0, |at| at + 2);
+    let is_mark = |word: &&str| word.len() < 5 && !word.trim_end().ends_with(char::is_alphanumeric);
+    let mark = line[gap..].split_inclusive(' ').next().filter(is_mark).map_or(0, str::len);
+    let (lead, text) = line.split_at(gap + mark);
+    let (lead, column, text, hang) = match width_of(lead) + 20 <= width {
+        true => (lead, "", text.to_owned(), width_of(lead)),
+        // The first column, which may be a command, is followed by the text.
+        false => ("", line[..gap].trim_end(), format!("  {}", &line[gap..]), 4),
     };
-    let (is_paired, mut is_code) = (text.matches('`').count() % 2 == 0, false);
-    let whole = |(index, char): (usize, char)| {
-        is_code ^= is_paired && char == '`';
-        // A command in the first column is code, too.
-        (char, usize::from(is_code || index < column.chars().count()))
-    };
-    let chars: Vec<(char, usize)> = text.chars().enumerate().map(whole).collect();
-    let parts = wrap_line(&chars, width.saturating_sub(hang).max(10), |whole| whole == 1);
+    let pieces = text.split_inclusive('`').enumerate().flat_map(|(index, piece)| {
+        let is_code = index % 2 == 1 && piece.ends_with('`');
+        piece.chars().map(move |char| (char, usize::from(is_code)))
+    });
+    let chars: Vec<(char, usize)> = column.chars().map(|char| (char, 1)).chain(pieces).collect();
+    let parts = wrap_line(&chars, width.saturating_sub(hang).max(10), |span| span == 1);
     let parts: Vec<String> = parts.iter().map(|part| part.iter().map(|(char, _)| *char).collect()).collect();
     format!("{lead}{}", parts.join(&format!("\n{}", " ".repeat(hang))))
 }

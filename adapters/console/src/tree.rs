@@ -44,23 +44,14 @@ impl RowStatus {
         }
     }
 
-    fn sign(self) -> &'static str {
+    /// Its sign and its colour.
+    fn look(self) -> (&'static str, &'static str) {
         match self {
-            Self::Waiting => "◦",
-            Self::Running => "›",
-            Self::Done => "✓",
-            Self::Partly => "~",
-            Self::Failed => "✗",
-        }
-    }
-
-    fn colour(self) -> &'static str {
-        match self {
-            Self::Waiting => "dim",
-            Self::Running => "cyan",
-            Self::Done => "green",
-            Self::Partly => "yellow",
-            Self::Failed => "red",
+            Self::Waiting => ("◦", "dim"),
+            Self::Running => ("›", "cyan"),
+            Self::Done => ("✓", "green"),
+            Self::Partly => ("~", "yellow"),
+            Self::Failed => ("✗", "red"),
         }
     }
 }
@@ -75,12 +66,8 @@ pub(crate) fn rows(progress: &Progress) -> Vec<Row> {
     let agents = &progress.agents;
     let mut shown = vec![false; agents.len()];
     // Depth first from those without a known dependency; a ring, which can't be, is shown flat.
-    for start in 0..agents.len() {
-        if parent(agents, start).is_none() {
-            branch(agents, start, 1, &mut shown, &mut rows);
-        }
-    }
-    for start in 0..agents.len() {
+    let first = (0..agents.len()).filter(|start| parent(agents, *start).is_none());
+    for start in first.chain(0..agents.len()) {
         branch(agents, start, 1, &mut shown, &mut rows);
     }
     rows
@@ -107,11 +94,6 @@ fn branch(agents: &[AgentProgress], start: usize, depth: usize, shown: &mut [boo
 
 fn row(agent: &AgentProgress, depth: usize) -> Row {
     let status = RowStatus::of(&agent.status);
-    let mut text = one_line(&agent.agent_id);
-    if !agent.mission.is_empty() {
-        text.push_str("  ");
-        text.push_str(&one_line(&agent.mission));
-    }
     let note = match (&agent.skill, status) {
         (_, RowStatus::Waiting) if agent.status == "waiting" => Some(terminal::waits_for_you()),
         (_, RowStatus::Waiting) if !agent.depends_on.is_empty() => {
@@ -121,10 +103,11 @@ fn row(agent: &AgentProgress, depth: usize) -> Row {
         (_, RowStatus::Failed | RowStatus::Partly) => Some(agent.status.clone()),
         _ => None,
     };
-    if let Some(note) = note {
-        // In front of the mission, because the end of a line is what gets cut.
-        let id = one_line(&agent.agent_id);
-        text = format!("{id} [{}]{}", one_line(&note), &text[id.len()..]);
+    let mut text = one_line(&agent.agent_id);
+    // In front of the mission, because the end of a line is what gets cut.
+    text.extend(note.map(|note| format!(" [{}]", one_line(&note))));
+    if !agent.mission.is_empty() {
+        text.push_str(&format!("  {}", one_line(&agent.mission)));
     }
     let elapsed = (agent.elapsed_ms > 0).then(|| Duration::from_millis(agent.elapsed_ms));
     Row { key: agent.agent_id.clone(), depth: depth.min(8), status, text, elapsed }
@@ -146,7 +129,7 @@ impl Changes {
         for agent in &progress.agents {
             let before = self.known.insert(agent.agent_id.clone(), agent.status.clone());
             if before.as_ref() != Some(&agent.status) {
-                let sign = RowStatus::of(&agent.status).sign();
+                let sign = RowStatus::of(&agent.status).look().0;
                 let (id, status) = (one_line(&agent.agent_id), one_line(&agent.status));
                 lines.push(format!("{sign} {id} {status}: {}", one_line(&agent.mission)));
             }
@@ -246,9 +229,7 @@ impl Live {
         if rows.is_empty() {
             self.draft.clear();
         }
-        let order = |rows: &[&Row]| rows.iter().map(|row| row.key.clone()).collect::<Vec<_>>();
-        let before: Vec<&Row> = self.bars.iter().map(|(row, _)| row).collect();
-        if order(&before) != order(&rows.iter().collect::<Vec<_>>()) {
+        if self.bars.iter().map(|(row, _)| &row.key).ne(rows.iter().map(|row| &row.key)) {
             self.clear();
             self.bars = rows.into_iter().map(|row| (row, self.all.add(ProgressBar::new_spinner()))).collect();
             for (row, bar) in &self.bars {
@@ -338,10 +319,10 @@ fn dress(colour: bool, row: &Row, bar: &ProgressBar) {
         (Some(_), true) => " {elapsed}",
         (Some(_), false) => " {prefix}",
     };
-    let paint = if colour { format!(":.{}", row.status.colour()) } else { String::new() };
+    let (still, hue) = row.status.look();
+    let paint = if colour { format!(":.{hue}") } else { String::new() };
     let template = format!("{}{{spinner{paint}}} {{wide_msg}}{time}", "  ".repeat(row.depth));
     let Ok(style) = ProgressStyle::with_template(&template) else { return };
-    let still = row.status.sign();
     let turning = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
     bar.set_style(if running { style.tick_chars(turning) } else { style.tick_strings(&[still, still]) });
     bar.set_message(row.text.clone());
@@ -383,7 +364,7 @@ pub(crate) mod tests {
 
     fn drawn(rows: &[Row]) -> String {
         let line = |row: &Row| {
-            format!("{}{} {} {:?}", "  ".repeat(row.depth), row.status.sign(), row.text, row.elapsed)
+            format!("{}{} {} {:?}", "  ".repeat(row.depth), row.status.look().0, row.text, row.elapsed)
         };
         rows.iter().map(line).collect::<Vec<_>>().join("\n")
     }

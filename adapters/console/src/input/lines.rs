@@ -21,26 +21,21 @@ pub(super) fn read(
 ) {
     let mut bytes = Vec::new();
     for line in 1.. {
-        let message = match next_line(&mut reader, &mut bytes) {
+        let event = match next_line(&mut reader, &mut bytes) {
             Ok(Next::End) => break,
             Ok(Next::Whole) => match parse(&bytes) {
                 Ok(Line::Blank) => continue,
-                Ok(Line::Entry(entry)) => {
-                    if events.blocking_send(Event::Line(inbound(entry))).is_err() {
-                        return;
-                    }
-                    continue;
-                }
-                Err(message) => message,
+                Ok(Line::Entry(entry)) => Event::Line(inbound(entry)),
+                Err(message) => Event::Bad { line, message },
             },
-            Ok(Next::TooLong) => terminal::line_too_long(),
+            Ok(Next::TooLong) => Event::Bad { line, message: terminal::line_too_long() },
             Err(error) => {
                 let message = terminal::unreadable_input(error);
                 let _ = events.blocking_send(Event::Bad { line, message });
                 break;
             }
         };
-        if events.blocking_send(Event::Bad { line, message }).is_err() {
+        if events.blocking_send(event).is_err() {
             return;
         }
     }
