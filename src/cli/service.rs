@@ -178,9 +178,6 @@ fn write_unit(path: &Path, text: &str) -> Result<()> {
     if path.exists() {
         keep_old(path)?;
     }
-    if let Some(folder) = path.parent() {
-        make_folder(folder, 0o755)?;
-    }
     write(path, text, 0o644)?;
     tell(&format!("wrote {}\n", path.display()))
 }

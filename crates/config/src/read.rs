@@ -147,7 +147,6 @@ impl<'r> Section<'r> {
         items
     }
 
-    /// Reads each table of a list of tables.
     pub(super) fn tables<T>(&mut self, key: &'static str, read: impl Fn(&mut Section<'r>) -> T) -> Vec<T> {
         let items = self.items(key).iter().enumerate();
         items

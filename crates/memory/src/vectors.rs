@@ -109,7 +109,6 @@ impl Vectors {
         }
     }
 
-    /// Makes the vectors of one person's texts.
     async fn make(&self, store: &Store, model: &str, texts: &[Pending]) -> Result<(), VectorError> {
         match self.embed(store, model, texts).await {
             // One of them may be too long for the model, or empty to its eyes.

@@ -56,7 +56,6 @@ pub fn topic_stems(topic: &str) -> String {
     if stems.len() > MAX_TOPIC { String::new() } else { stems.into_iter().collect::<Vec<_>>().join(" ") }
 }
 
-/// All words of a text, in order.
 pub(super) fn all_words(text: &str) -> Vec<Word> {
     let text = letters::plain(text);
     let mut words = Vec::new();

@@ -122,7 +122,6 @@ impl Provider {
         Self::with_client(config, http_client()?)
     }
 
-    /// A model that shares an HTTP client.
     pub fn with_client(config: ProviderConfig, http: reqwest::Client) -> Result<Self, ModelError> {
         let kind = kind_of(&config.provider)?;
         if config.name.trim().is_empty() {

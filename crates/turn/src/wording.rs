@@ -195,7 +195,6 @@ fn label(answer: &Answer) -> String {
     }
 }
 
-/// A line for a question that expired.
 pub fn expired(kind: &QuestionKind) -> String {
     match kind {
         QuestionKind::Approval { preview, .. } => l10n::questions::expired_approval(first_line(preview)),

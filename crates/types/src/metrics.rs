@@ -40,13 +40,11 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Counts a turn by its final status.
     pub fn turn_ended(status) = "turns_total", "Turns that ended.";
     /// Counts a request to a model by its result: `completed` or the kind of error.
     pub fn model_call(model, status) = "model_calls_total", "Requests to models, each attempt.";
     fn agent(status) = "agents_total", "Agents that ended.";
     fn role_agent(role, status) = "role_agents_total", "Agents with a role that ended.";
-    /// Counts a skill call by its final status.
     pub fn skill_call_ended(skill, status) = "skill_calls_total", "Skill calls that ended.";
     /// Counts a retry of a `model`, `skill`, `turn` or `download`.
     pub fn retry(of) = "retries_total", "Retries after a failure.";
@@ -54,13 +52,9 @@ counters! {
     pub fn voice_note(result) = "voice_notes_total", "Voice notes that were listened to.";
     /// Counts a delivery by its result: `sent`, `retry`, `unknown` or `dead`.
     pub fn delivery(channel, result) = "deliveries_total", "Deliveries to a channel, each part and attempt.";
-    /// Counts that a channel receives again.
     pub fn reconnected(channel) = "reconnects_total", "How often receiving resumed after an error.";
-    /// Counts an error while receiving.
     pub fn receive_failed(channel) = "receive_failures_total", "Errors while receiving.";
-    /// Counts an event that was not understood or not for us.
     pub fn ignored(channel) = "ignored_events_total", "Events that were not understood or not for us.";
-    /// Counts a request that the web page refused.
     pub fn page_refused(reason) = "page_refused_total", "Requests that the web page refused.";
 }
 

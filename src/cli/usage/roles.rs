@@ -9,7 +9,6 @@ use super::number;
 pub(super) const HEAD: [&str; 9] =
     ["role", "agents", "success", "calls", "prompt", "completion", "cost", "mean time", "ended by"];
 
-/// A role as a row of the table.
 pub(super) fn cells(row: &RoleUse) -> [String; 9] {
     let [agents, calls, prompt, completion] =
         [row.agents, row.calls, row.prompt, row.completion].map(|cell| count(number(cell)));

@@ -31,7 +31,6 @@ const SUMMARY: usize = 600;
 const MAX_TURNS: i64 = 40;
 /// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
-/// What stands under an answer that the person disliked.
 const DISLIKED: &str = "\n(the person put 👎 under this answer)";
 /// After how many bytes a text is cut.
 pub const CUT: usize = 6000;

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use crate::{Batch, Result, Store};
 
-/// The rule of a room, and of the threads in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoomRule {
     pub answers: RoomAnswers,

@@ -170,7 +170,6 @@ fn name(words: &str, title: &str, is_same: fn(&str, &str) -> bool) -> bool {
         || title_words.iter().all(|word| has(&called, word))
 }
 
-/// A text without some of its words.
 pub(super) fn without(text: &str, words: &[&str]) -> String {
     let is_other = |word: &&str| !words.contains(&word.to_lowercase().as_str());
     text.split_whitespace().filter(is_other).collect::<Vec<_>>().join(" ")
@@ -246,7 +245,6 @@ pub fn is_misspelt(word: &str, other: &str) -> bool {
     is_long(&word) && is_long(&other) && word.len().max(other.len()) - before - after <= 1
 }
 
-/// Whether words hold a whole name.
 pub(super) fn hold_name(words: &str, name: &str) -> bool {
     let name = plain(name);
     !name.trim().is_empty() && has_fragment(&plain(words), &name)

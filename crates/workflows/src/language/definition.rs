@@ -174,7 +174,6 @@ pub enum Format {
     Markdown,
 }
 
-/// The kinds of work of a step.
 #[derive(Debug, Clone)]
 pub enum StepKind {
     /// An agent: `type: sequential` with `agent`.

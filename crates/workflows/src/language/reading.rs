@@ -29,7 +29,6 @@ pub(crate) fn document<'t>(file: &'t str, text: &'t str) -> Result<Document<'t>,
     }
 }
 
-/// The problem of a file that is too long to be read.
 pub(crate) fn too_long(file: &str) -> Problem {
     Problem::of_file(file, format!("the file is longer than {} KB", MAX_FILE / 1024))
 }
@@ -42,7 +41,6 @@ pub(crate) struct ReadWorkflow {
 }
 
 impl ReadWorkflow {
-    /// The JSON pointer of a step.
     pub(crate) fn pointer(&self, step: &str) -> &str {
         self.steps.iter().find(|(id, _)| id == step).map_or("", |(_, pointer)| pointer)
     }

@@ -24,7 +24,6 @@ pub(super) struct Style {
 pub(super) const CHAT: Style =
     Style { bold: |text| format!("**{text}**"), quote: escaped, draw: draw::for_chat };
 
-/// The plan, as Markdown for a chat.
 pub fn for_chat(plan: &Plan, goal: &str, workflow: &Workflow, is_changed: bool) -> String {
     let goal = CHAT.line(goal);
     let title = if is_changed { l10n::plans::changed_title(goal) } else { l10n::plans::title(goal) };
@@ -50,7 +49,6 @@ fn text(title: &str, plan: &Plan, workflow: &Workflow, style: &Style) -> String 
 }
 
 impl Style {
-    /// A text of a plan, in one line.
     pub(super) fn line(&self, text: &str) -> String {
         (self.quote)(&cut(&one_line(text), MAX_LENGTH))
     }

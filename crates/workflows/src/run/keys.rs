@@ -29,7 +29,6 @@ pub(crate) fn number(key: &str) -> u32 {
     key.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
 }
 
-/// The step to which a key belongs.
 pub(crate) fn step(key: &str) -> &str {
     key.split(MARKS).next().unwrap_or(key)
 }

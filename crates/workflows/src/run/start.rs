@@ -295,7 +295,6 @@ impl Runner {
     }
 }
 
-/// The rows below a run by their keys.
 pub(super) fn by_key(run: &ExecutionRow, rows: Vec<ExecutionRow>) -> HashMap<String, ExecutionRow> {
     let prefix = format!("{}/", run.agent_id.as_deref().unwrap_or_default());
     let key = |row: &ExecutionRow| row.agent_id.as_deref()?.strip_prefix(&prefix).map(str::to_owned);

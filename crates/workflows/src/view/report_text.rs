@@ -224,7 +224,6 @@ fn listed(texts: impl Iterator<Item = String>, max: usize, quote: fn(&str) -> St
     lines
 }
 
-/// The status of a step, for people.
 pub(super) fn status_word(status: StepStatus) -> String {
     match status {
         StepStatus::Pending => l10n::runs::status_to_do(),

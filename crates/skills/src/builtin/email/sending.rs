@@ -67,7 +67,6 @@ impl Phase {
     }
 }
 
-/// The Message-ID of a mail of an execution.
 pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address) -> String {
     let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
     if number == 0 { format!("<{execution}@{domain}>") } else { format!("<{execution}.{number}@{domain}>") }

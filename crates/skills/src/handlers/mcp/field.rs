@@ -272,7 +272,6 @@ fn misformed(format: &str, words: &str) -> Option<String> {
     (!is_right).then(why)
 }
 
-/// Whether a text names something secret.
 pub(super) fn names_secret(text: &str) -> bool {
     let mut words = String::from(" ");
     let mut was_small = false;
