@@ -125,6 +125,16 @@ async fn what_a_program_did_is_the_last_effect_and_said_in_our_words() {
     let said = app.says("ada", "/undo").await;
     insta::assert_snapshot!(said.text, @"This can't be undone: bell.ring: Ring the bell");
     assert_eq!(tasks(&app).await, ["milk open"], "an earlier effect is not the last one");
+    // Once that was said, it isn't in the way any more.
+    let said = app.says("ada", "/undo").await;
+    insta::assert_snapshot!(said.text, @"Undone: Added “milk”");
+    let asked = app.says("ada", "ring").await;
+    if asked.buttons().contains(&"Approve") {
+        app.presses("ada", &asked, "Approve").await;
+    }
+    for expected in ["This can't be undone: bell.ring: Ring the bell", "There's nothing to undo"] {
+        assert_eq!(app.says("ada", "/undo").await.text, expected);
+    }
     app.ends_well().await;
 }
 
@@ -181,44 +191,31 @@ async fn what_cannot_be_undone_is_no_success_and_says_why() {
     let said = app.says("ada", "undo it").await.text;
     assert!(said.contains("✗ Undo what was done last: This can't be undone: Saved, not sent"), "{said}");
     assert!(!said.contains('✓'), "{said}");
-    // Guests may have heard of a move.
-    let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
-    approved(&format!("calendar.create_event {walk}")).await;
-    approved(&format!("calendar.update_event {}", json!({"id": "Walk", "start": "2026-11-27T15:00"}))).await;
-    let said = app.says("ada", "undo it").await.text;
-    let why = "✗ Undo what was done last: The guests may know of it, so I can't undo it; ask me to move it back to \
-               Fri 27 Nov 2026, 14:00: Moved “Walk”";
-    assert!(said.contains(why), "{said}");
     app.ends_well().await;
 }
 
 #[tokio::test]
-async fn a_refused_undo_is_told_unless_the_thing_itself_was_changed_back() {
-    for (skill, arguments, is_told) in [
-        ("calendar.update_event", json!({"id": "Walk", "start": "2026-11-27T14:00"}), false),
-        ("tasks.create", json!({"title": "Walk"}), true),
-    ] {
-        let script = Scripted::new().orchestrator(move |request| {
-            let told = results(request).concat();
-            match user_text(request) {
-                _ if told.contains(r#""agent_id":"u""#) => direct("b", skill, arguments.clone()),
-                _ if !told.is_empty() => text("Done."),
-                "undo it" => direct("u", "assistant.undo", json!({})),
-                said => {
-                    let (skill, arguments) = said.split_once(' ').unwrap();
-                    direct("a", skill, serde_json::from_str(arguments).unwrap())
-                }
-            }
-        });
-        let app = scripted(script).await;
-        let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
-        app.says("ada", &format!("calendar.create_event {walk}")).await;
-        let later = json!({"id": "Walk", "start": "2026-11-27T15:00"});
-        app.says("ada", &format!("calendar.update_event {later}")).await;
+async fn an_event_comes_back_and_its_guests_are_not_told() {
+    let app = scripted_with(obedient(), ask_each).await;
+    let approved = async |wish: &str| {
+        let asked = app.says("ada", wish).await;
+        app.presses("ada", &asked, "Approve").await
+    };
+    let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
+    approved(&format!("calendar.create_event {walk}")).await;
+    approved(&format!("calendar.update_event {}", json!({"id": "Walk", "start": "2026-11-27T15:00"}))).await;
+    for (undone, events) in [("Moved “Walk” to", vec!["T140000"]), ("Created “Walk”", vec![])] {
         let said = app.says("ada", "undo it").await.text;
-        assert_eq!((said.contains("✗ Undo"), said.contains('✓')), (is_told, true), "{said}");
-        app.ends_well().await;
+        assert!(said.contains(&format!("✓ Undone: {undone}")), "{said}");
+        assert!(said.contains("I haven't told the guests"), "{said}");
+        let rows: Vec<(String,)> = app.store().all("SELECT text FROM objects", &[]).await.unwrap();
+        assert_eq!(rows.len(), events.len());
+        for ((text,), event) in rows.iter().zip(events) {
+            // Whoever was told of the move would take a lower number for old news.
+            assert!(text.contains(event) && text.contains("SEQUENCE:2"), "{text}");
+        }
     }
+    app.ends_well().await;
 }
 
 /// Somebody who moved a review with a colleague from 9:00 to 15:00 and has read what others wrote since. The model moves it to
@@ -228,7 +225,6 @@ async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
     let script = Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
         let told = results(request).concat();
         match user_text(request) {
-            _ if told.contains(r#""agent_id":"u""#) => direct("b", "calendar.update_event", change(to)),
             _ if !told.is_empty() => text("Done."),
             "plan it" => {
                 let guests = ["dana@corp.test"];
@@ -237,7 +233,7 @@ async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
             }
             "move it" => direct("a", "calendar.update_event", change("2026-12-04T15:00")),
             "read it" => direct("r", "outside.read", json!({})),
-            "undo that" => direct("u", "assistant.undo", json!({})),
+            "undo that" => direct("b", "calendar.update_event", change(to)),
             _ => text("Hello."),
         }
     });

@@ -116,6 +116,29 @@ async fn a_calendar_behaves_the_same_wherever_it_is() {
 }
 
 #[tokio::test]
+async fn what_guests_are_told_of_is_undone_after_a_question() {
+    let office = Office::with_calendar(Provider::Microsoft).await.unwrap();
+    let app = &office.world.app;
+    let lunch = json!({"title": "Lunch", "start": "2026-11-24T12:00", "attendees": ["bob@example.test"]});
+    let (_, made) = says(app, "calendar.create_event", lunch).await;
+    says(app, "calendar.update_event", json!({"id": made["id"], "start": "2026-11-24T13:00"})).await;
+    let day = json!({"start": "2026-11-24", "end": "2026-11-25"});
+    for (undone, left) in
+        [("Moved “Lunch” to", "12:00–13:00: Lunch"), ("Created “Lunch”", "Nothing in your calendar")]
+    {
+        let asked = app.says("ada", "assistant.undo {}").await;
+        assert!(asked.text.contains(&format!("Undo: {undone}")), "{}", asked.text);
+        assert!(asked.text.contains("The calendar server tells the guests"), "{}", asked.text);
+        let heard = app.presses("ada", &asked, "Approve").await.text;
+        assert!(heard.contains(&format!("Undone: {undone}")), "{heard}");
+        assert!(heard.contains("The calendar server tells the guests"), "{heard}");
+        let (listed, _) = says(app, "calendar.list_events", day.clone()).await;
+        assert!(listed.contains(left), "{listed}");
+    }
+    office.ends_well().await;
+}
+
+#[tokio::test]
 async fn contacts_behave_the_same_wherever_they_are() {
     let mut all = Vec::new();
     for provider in ALL {

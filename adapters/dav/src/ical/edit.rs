@@ -246,6 +246,13 @@ impl Series {
         Ok(())
     }
 
+    /// Numbers it as what comes after another version: servers and guests ignore what is older.
+    pub fn follow(&mut self, other: &Self, stamp: DateTime<Utc>) {
+        if let Ok(master) = self.master_mut() {
+            mark_changed(master, stamp, other.next_sequence());
+        }
+    }
+
     fn next_sequence(&self) -> u32 {
         let sequences =
             self.vevents().map(|vevent| vevent.text("SEQUENCE").trim().parse::<u32>().unwrap_or(0));

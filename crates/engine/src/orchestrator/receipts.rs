@@ -128,10 +128,9 @@ impl Run<'_> {
                 _ => skill.has_effect(),
             });
             let is_made_good = row.status != ExecutionStatus::Completed
-                && calls[at + 1..].iter().any(|later| {
-                    let is_it = later.skill == row.skill || self.is_changed_back(row, later);
-                    is_it && later.status == ExecutionStatus::Completed
-                });
+                && calls[at + 1..]
+                    .iter()
+                    .any(|later| later.skill == row.skill && later.status == ExecutionStatus::Completed);
             if !is_effect || is_made_good {
                 continue;
             }
@@ -164,15 +163,6 @@ impl Run<'_> {
         let shown = self.shown().await?;
         let new = wording::receipts::unshown(lines.iter().map(|(_, line)| line.as_str()), shown.lines());
         Ok(new.into_iter().map(str::to_owned).collect())
-    }
-
-    /// Whether a call changed the one thing that undo was refused for.
-    fn is_changed_back(&self, undo: &ExecutionRow, later: &ExecutionRow) -> bool {
-        let (refused, done) = (call::report(undo), call::report(later));
-        let why = refused.error.map(|error| error.message.whole()).unwrap_or_default();
-        let is_it = done.data["title"].as_str().is_some_and(|title| why.contains(&format!("“{title}”")));
-        let is_one = refused.skill == "assistant.undo" && why.lines().count() == 1;
-        is_one && is_it && matches!(done.skill.as_str(), "calendar.update_event" | "calendar.delete_event")
     }
 
     /// Names the person's rule that allowed a call.

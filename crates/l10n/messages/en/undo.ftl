@@ -18,10 +18,9 @@ take-back = Undo: { $changes }
 changed-since = Left alone, because it was changed since: { $change }
 impossible = This can't be undone: { $change }
 sent = It was sent, so it can't be undone: { $change }
-# The guests of an event.
-guests-know = The guests may know of it, so I can't undo it: { $change }
-# Of an event that was moved. $before: when it was.
-guests-know-move = The guests may know of it, so I can't undo it; ask me to move it back to { $before }: { $change }
+# On a line below, of an event with guests.
+guests-told = The calendar server tells the guests
+guests-not-told = I haven't told the guests; ask me to, if they should know
 
 ## What was done, where the receipt is a promise
 

@@ -69,7 +69,7 @@ impl BuiltinSkill for AssistantSkill {
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
         let text = match self {
             Self::Clock => Some(l10n::assistant::set_clock(timezone(call)?.name())),
-            Self::Undo => undo::told(call).await?.map(l10n::undo::take_back),
+            Self::Undo => return undo::preview(call).await,
             _ => None,
         };
         Ok(Preview { text, ..Preview::default() })

@@ -23,12 +23,14 @@ pub struct UndoRow {
     pub undo: Option<String>,
     /// The call that took it back.
     pub undone_by: Option<ExecutionId>,
+    /// JSON: why it failed after it had begun.
+    pub error: Option<String>,
 }
 
 /// The skill calls of a turn, in the order of their creation.
 pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>> {
-    let sql = "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by FROM executions \
-        WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq";
+    let sql = "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by, \
+        CASE WHEN basis IS NOT NULL THEN error END AS error FROM executions WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq";
     store.all(sql, &[turn.into()]).await
 }
 

@@ -174,7 +174,7 @@ pub(super) fn spoken_at(when: &EventTime, zone: Tz) -> String {
     here(when, zone).spoken()
 }
 
-pub(super) fn here(when: &EventTime, zone: Tz) -> When {
+fn here(when: &EventTime, zone: Tz) -> When {
     match when {
         EventTime::Day(day) => When::Day(*day),
         when => When::Time(local(when, zone)),

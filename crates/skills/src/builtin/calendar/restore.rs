@@ -1,26 +1,34 @@
 //! Puts an event back as it was.
 
-use adjutant_dav::{CalendarEvent, EventTime, ResponseStatus, Series, Zone};
+use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, Zone};
 use adjutant_store::Batch;
 use adjutant_types::AccountId;
 use chrono_tz::Tz;
 
 use super::backend::{self, Change, Scope, StoredEvent};
-use super::event;
-use super::invitations::is_visible;
+use super::invitations::{invites_to, is_visible};
+use crate::accounts::ConnectedAccount;
 use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::{ErrorKind, Failure, Result};
 
-/// The content of an event, without the wording: servers may write the same event in other words. Microsoft doesn't keep
-/// its SEQUENCE.
+/// The content of an event, without the wording: servers may write the same event in other words, and that guests have
+/// answered is no change. Microsoft keeps neither its SEQUENCE nor how we name those who take part.
 fn content(series: &Series) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {
-    let unnumbered = |event: CalendarEvent| CalendarEvent { sequence: 0, ..event };
+    let plain = |event: CalendarEvent| {
+        let by_address = |guest: Attendee| Attendee {
+            name: String::new(),
+            response: ResponseStatus::NeedsAction,
+            ..guest
+        };
+        let attendees = event.attendees.into_iter().map(by_address).collect();
+        CalendarEvent { sequence: 0, organizer: None, attendees, ..event }
+    };
     let overrides = series.overrides().ok()?;
-    Some((unnumbered(series.event().ok()?), overrides.into_iter().map(unnumbered).collect()))
+    Some((plain(series.event().ok()?), overrides.into_iter().map(plain).collect()))
 }
 
-/// The same, whatever its guests have answered, and in whatever zone its times are.
+/// The same in whatever zone its times are.
 pub(super) fn comparable(series: &Series, zone: Tz) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {
     let (mut event, overrides) = content(series)?;
     let in_utc = |time: &EventTime| match time {
@@ -31,26 +39,50 @@ pub(super) fn comparable(series: &Series, zone: Tz) -> Option<(CalendarEvent, Ve
     if event.rule.is_none() {
         (event.start, event.end) = (in_utc(&event.start), in_utc(&event.end));
     }
-    event.attendees.iter_mut().for_each(|guest| guest.response = ResponseStatus::NeedsAction);
     Some((event, overrides))
 }
 
-/// What stands against putting an event back: guests who may know of the change.
-fn guests_know(before: Option<&Series>, after: Option<&Series>, zone: Tz) -> Result<Option<Outcome>> {
-    let invites = |series: &Series| series.event().is_ok_and(|event| !event.attendees.is_empty());
-    if !before.into_iter().chain(after).any(invites) {
-        return Ok(None);
+/// The event with the guests who see a difference between the two, if there are any.
+fn seen_by_guests(before: Option<&Series>, after: Option<&Series>) -> Option<CalendarEvent> {
+    if let (Some(old), Some(new)) = (before.and_then(content), after.and_then(content))
+        && !is_visible(&old.0, &new.0)
+        && old.1 == new.1
+    {
+        return None;
     }
-    let (Some(before), Some(after)) = (before, after) else { return Ok(Some(Outcome::GuestsKnow(None))) };
-    let (old, new) = (before.event()?, after.event()?);
-    if !is_visible(&old, &new) && before.overrides()? == after.overrides()? {
-        return Ok(None);
-    }
-    let moved = (old.start != new.start).then(|| event::here(&old.start, zone));
-    Ok(Some(Outcome::GuestsKnow(moved)))
+    let mut events = before.into_iter().chain(after).filter_map(|series| series.event().ok());
+    events.find(|event| !event.attendees.is_empty())
 }
 
-/// Puts an event back, if it is as `after` says and no guest saw the change: people who know of it aren't told again.
+/// How putting an event back ends. We tell no guests of it, but their server may.
+async fn done(
+    call: &CallContext<'_>,
+    account: Option<&ConnectedAccount>,
+    before: Option<&Series>,
+    after: Option<&Series>,
+) -> Result<Outcome> {
+    match seen_by_guests(before, after).filter(|event| invites_to(call, account, event)) {
+        Some(_) => Ok(Outcome::Seen { are_told: backend::sends_invitations(account, None).await? }),
+        None => Ok(Outcome::Done),
+    }
+}
+
+fn read(text: Option<&str>) -> Option<Series> {
+    text.and_then(|text| Series::read(text).ok())
+}
+
+/// Whether guests hear of it if an event is put back.
+pub(in crate::builtin) async fn tells_guests(
+    call: &CallContext<'_>,
+    account: &AccountId,
+    (before, after): (Option<&str>, Option<&str>),
+) -> Result<bool> {
+    let Some(scope) = Scope::of_change(call, account) else { return Ok(false) };
+    let done = done(call, scope.account(), read(before).as_ref(), read(after).as_ref()).await?;
+    Ok(done == Outcome::Seen { are_told: true })
+}
+
+/// Puts an event back, if it is as `after` says.
 pub(in crate::builtin) async fn put_back(
     call: &CallContext<'_>,
     account: &AccountId,
@@ -59,26 +91,27 @@ pub(in crate::builtin) async fn put_back(
     writes: &mut Batch,
 ) -> Result<Outcome> {
     let Some(scope) = Scope::of_change(call, account) else { return Ok(Outcome::Impossible) };
-    let read = |text: Option<&str>| text.and_then(|text| Series::read(text).ok());
-    let (before, after) = (read(before), read(after));
+    let (mut before, after) = (read(before), read(after));
+    let done = done(call, scope.account(), before.as_ref(), after.as_ref()).await?;
     let now: Option<StoredEvent<'_>> = backend::find(call, &scope, uid).await?;
     let current = now.as_ref().map(|now| content(&now.series));
     if let Some(outcome) =
         without_writing(&current, &before.as_ref().map(content), &after.as_ref().map(content))
     {
-        return Ok(outcome);
+        // It may have been put back before a crash.
+        return Ok(if call.is_retry && outcome == Outcome::Done { done } else { outcome });
     }
-    if let Some(outcome) = guests_know(before.as_ref(), after.as_ref(), call.zone())? {
-        return Ok(outcome);
+    if let (Some(now), Some(before)) = (&now, &mut before) {
+        before.follow(&now.series, call.now());
     }
     let change = match (&now, &before) {
         (Some(now), Some(before)) => Change::Update(now, before),
         (Some(now), None) => Change::Delete(now),
         (None, Some(before)) => Change::Create(before, scope.account(), None),
-        (None, None) => return Ok(Outcome::Done),
+        (None, None) => return Ok(done),
     };
     match backend::apply(call, change, writes).await {
-        Ok(()) => Ok(Outcome::Done),
+        Ok(()) => Ok(done),
         Err(Failure::Skill(error)) if matches!(error.kind, ErrorKind::Tool | ErrorKind::NotFound) => {
             Ok(Outcome::Changed)
         }
@@ -100,19 +133,22 @@ mod tests {
     }
 
     #[test]
-    fn guests_know_of_all_but_reminders() {
-        let alarm = "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:x\r\nTRIGGER:-PT10M\r\nEND:VALARM\r\n";
+    fn guests_see_all_but_reminders() {
+        let alarm = "SEQUENCE:1\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:x\r\nTRIGGER:-PT10M\r\nEND:VALARM\r\n";
         let (plain, reminding, moved) = (series(14, ""), series(14, alarm), series(15, ""));
-        let outcome = |before: Option<&Series>, after| guests_know(before, after, Tz::UTC).unwrap();
-        assert_eq!(outcome(Some(&plain), Some(&reminding)), None);
-        assert_eq!(outcome(None, Some(&plain)), Some(Outcome::GuestsKnow(None)));
-        let Some(Outcome::GuestsKnow(Some(when))) = outcome(Some(&plain), Some(&moved)) else { panic!() };
-        assert_eq!(when.spoken(), "Fri 27 Nov 2026, 14:00");
+        let is_seen = |before: Option<&Series>, after| seen_by_guests(before, after).is_some();
+        assert!(!is_seen(Some(&plain), Some(&reminding)));
+        assert!(
+            is_seen(None, Some(&plain)) && is_seen(Some(&plain), None) && is_seen(Some(&plain), Some(&moved))
+        );
     }
 
     #[test]
     fn a_server_need_not_keep_the_sequence() {
         assert!(content(&series(14, "SEQUENCE:3\r\n")) == content(&series(14, "")));
         assert!(content(&series(15, "")) != content(&series(14, "")));
+        // Nor what it was told of those who take part.
+        let answered = "ATTENDEE;CN=Cat;PARTSTAT=ACCEPTED:mailto:cat@x.test\r\n";
+        assert!(content(&series(14, answered)) == content(&series(14, "ATTENDEE:mailto:cat@x.test\r\n")));
     }
 }

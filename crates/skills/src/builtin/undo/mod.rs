@@ -4,7 +4,9 @@
 //!
 //! - Something is put back only if it still is as the call left it; whatever changed since is left alone, and said.
 //! - A call is taken back once: its row names the call that did.
-//! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails.
+//! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails, and the
+//!   next one goes on with what was done before.
+//! - Guests of an event that is put back are told by its server or not at all, and which of these is said.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
 
@@ -26,9 +28,10 @@ use adjutant_types::{
     ours,
 };
 
-use super::{CallContext, Idempotency};
+use super::{CallContext, Idempotency, Preview, calendar};
 use crate::accounts::PersonAccounts;
-use crate::{ErrorKind, Handler, Output, Registry, Result, SkillError};
+use crate::call::CallError;
+use crate::{ErrorKind, Handler, Output, Registry, Result, Risk, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -79,19 +82,19 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     let mut has_undone = false;
     for (step, rows) in changes.iter().rev() {
         let outcome = step.take_back(call, writes).await?;
-        has_undone |= outcome == Outcome::Done;
+        has_undone |= outcome.is_done();
         rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
     }
     // A thing that was made from outside text repeats that text.
     let taint: Taint = effects.iter().map(|row| &row.taint).collect();
     let (mut lines, mut count) = (Vec::new(), 0);
     for (row, outcome) in effects.iter().zip(outcomes).rev() {
-        if outcome == Outcome::Done {
+        if outcome.is_done() {
             executions::mark_undone(writes, &row.id, call.execution);
             count += 1;
         }
         let text = line(row, what(call.registry, row), outcome, taint.is_clean());
-        lines.push((outcome != Outcome::Done, text));
+        lines.push((!outcome.is_done(), text));
     }
     // A receipt begins with what was done.
     lines.sort_by_key(|(is_left, _)| *is_left);
@@ -113,12 +116,14 @@ fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorT
         |text: String| if is_clean { ours!("{}", Own(text)) } else { ours!("{}", FromOutside(text)) };
     match outcome {
         Outcome::Done => by_origin(undone(row, what)),
+        Outcome::Seen { are_told: true } => {
+            by_origin(undone(row, what)).and("\n").and(ours!(l10n::undo::guests_told))
+        }
+        Outcome::Seen { are_told: false } => {
+            by_origin(undone(row, what)).and("\n").and(ours!(l10n::undo::guests_not_told))
+        }
         Outcome::Changed => ours!(l10n::undo::changed_since, by_origin(what)),
         Outcome::Sent => ours!(l10n::undo::sent, by_origin(what)),
-        Outcome::GuestsKnow(None) => ours!(l10n::undo::guests_know, by_origin(what)),
-        Outcome::GuestsKnow(Some(before)) => {
-            ours!(l10n::undo::guests_know_move, Own(before.spoken()), by_origin(what))
-        }
         Outcome::Impossible => ours!(l10n::undo::impossible, by_origin(what)),
     }
 }
@@ -184,6 +189,21 @@ pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
     Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
 }
 
+/// What would be taken back. It is as risky as telling guests where a server does that.
+pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
+    let mut preview = Preview { text: told(call).await?.map(l10n::undo::take_back), ..Preview::default() };
+    for step in last_changes(call).await? {
+        if let Step::Event { before, after, account, .. } = step
+            && preview.risk < Risk::High
+            && calendar::tells_guests(call, &account, (before.as_deref(), after.as_deref())).await?
+        {
+            preview.risk = Risk::High;
+            preview.text = preview.text.map(|text| format!("{text}\n- {}", l10n::undo::guests_told()));
+        }
+    }
+    Ok(preview)
+}
+
 /// What would be taken back, in words.
 pub(crate) async fn told(call: &CallContext<'_>) -> Result<Option<String>> {
     let Some((_, rows)) = last_turn(call).await? else { return Ok(None) };
@@ -200,13 +220,21 @@ pub(super) async fn changes_of(
     Ok(serde_json::from_str(&undo).unwrap_or_default())
 }
 
+/// Whether a call could undo nothing of what was done last. One that nothing had allowed didn't try.
+fn was_refused(row: &UndoRow) -> bool {
+    let kind = |json: &String| serde_json::from_str(json).ok().map(|error: CallError| error.kind);
+    row.skill == "assistant.undo" && row.error.as_ref().and_then(kind) == Some(ErrorKind::Permission)
+}
+
+/// The last turn here with an effect that can be undone, or of which it wasn't said yet that it can't.
 async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow>)>> {
-    let ctx = call.ctx;
+    let (ctx, mut refused) = (call.ctx, 0_usize);
     let before =
         turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)
             .await?;
     for turn in before {
         let mut rows = executions::effects_of(call.store(), &turn).await?;
+        let is_refusal = rows.iter().any(was_refused);
         let has_effect = |row: &UndoRow| {
             row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
         };
@@ -214,9 +242,12 @@ async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow
             let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
             is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
         });
-        if !rows.is_empty() {
-            return Ok(Some((turn, rows)));
+        match refused {
+            _ if rows.is_empty() => {}
+            0 => return Ok(Some((turn, rows))),
+            _ => refused -= 1,
         }
+        refused += usize::from(is_refusal);
     }
     Ok(None)
 }

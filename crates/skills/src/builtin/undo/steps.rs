@@ -7,7 +7,6 @@ use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_store::tasks::{self, TaskRow};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, StoreError, origins, people};
-use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
 use adjutant_types::{AccountId, ConversationId, ScheduleState, TaskState, WatchState};
 use serde::{Deserialize, Serialize};
@@ -96,15 +95,21 @@ pub(in crate::builtin) enum Outcome {
     Changed,
     /// Other people have got it.
     Sent,
-    /// Guests may know of it; with when an event was that was moved.
-    GuestsKnow(Option<When>),
+    /// Done, and an event's guests see it: whether its server tells them.
+    Seen {
+        are_told: bool,
+    },
     Impossible,
 }
 
 impl Outcome {
+    pub(super) fn is_done(self) -> bool {
+        matches!(self, Self::Done | Self::Seen { .. })
+    }
+
     /// Of two steps of one call.
     pub(super) fn and(self, other: Self) -> Self {
-        if self == Self::Done { other } else { self }
+        if self == Self::Done || (self.is_done() && !other.is_done()) { other } else { self }
     }
 }
 
