@@ -9,7 +9,8 @@ use adjutant_store::retention::{self, Ages};
 use adjutant_store::usage::{self, BackgroundCall};
 use adjutant_store::watches::{self, ItemRow, KEYS_MS, OpenItems, SourceRow, WatchRow};
 use adjutant_store::{
-    Batch, Stale, Store, StoreError, Value, calls, check, executions, known, links, sharing, tasks, turns,
+    Batch, Stale, Store, StoreError, Value, calls, check, connected, executions, known, links, sharing,
+    tasks, turns,
 };
 use adjutant_types::{
     Bounds, Condition, ConversationId, ExecutionStatus, InstanceId, ItemId, ItemNoun, ItemState, Mark,
@@ -17,6 +18,7 @@ use adjutant_types::{
 };
 
 use crate::calls::call;
+use crate::connected::account;
 use crate::remembered::Dice;
 use crate::world::{World, execution, stale};
 
@@ -31,6 +33,7 @@ on_both!(
     what_is_put_off_comes_back_where_the_person_is,
     however_many_watches_wait_no_person_waits_for_them,
     a_deleted_watch_leaves_what_it_told,
+    what_was_found_in_an_account_goes_with_it,
     a_watch_goes_where_its_person_goes,
     old_things_are_emptied_and_their_keys_go_last,
     tasks_that_became_due_are_found,
@@ -453,6 +456,39 @@ async fn a_deleted_watch_leaves_what_it_told(world: World) {
     world.finds(&row, &["m1", "m2"]).await;
     assert_eq!(world.open("w1").await.count, 0, "nothing is told again");
     assert_eq!(check::findings(&world.store).await.unwrap(), []);
+}
+
+async fn what_was_found_in_an_account_goes_with_it(world: World) {
+    let row = world.watch("w1").await;
+    world.connect(&account("a1", Some(&row.person_id), "private")).await;
+    world.is_read_to(&mark(1, 0)).await.unwrap();
+    world.finds(&row, &["told"]).await;
+    world.fires("w1").await;
+    world.finds(&row, &["new", "later", "of another"]).await;
+    let at = "UPDATE watch_items SET state = 'later', later_at = 7 WHERE key = 'later'";
+    let of_another =
+        "UPDATE watch_items SET thing = replace(thing, '\"a1\"', '\"a11\"') WHERE key = 'of another'";
+    let change = |batch: &mut Batch| {
+        batch.run(at, []);
+        batch.run(of_another, []);
+    };
+    world.write(change).await.unwrap();
+    let late = world.source().await;
+    world.write(|batch| connected::delete(batch, &"a1".into())).await.unwrap();
+    let sql = "SELECT coalesce(thing, ''), key, state FROM watch_items ORDER BY seq";
+    let rows: Vec<(String, String, String)> = world.store.all(sql, &[]).await.unwrap();
+    let states: Vec<&str> = rows.iter().map(|(_, _, state)| state.as_str()).collect();
+    assert_eq!(states, ["told", "unfit", "done", "new"]);
+    let keys = ["told", "new", "later"];
+    assert!(rows[..3].iter().all(|(thing, key, _)| thing.is_empty() && !keys.contains(&key.as_str())));
+    assert!(rows[3].0.contains("xyzzy"), "it is from elsewhere");
+    assert_eq!(world.source().await.mark, None);
+    // What was being read at that moment isn't stored.
+    let read = |batch: &mut Batch| {
+        watches::found(&world.store, batch, &row, "m9", Some(&mail("m9")));
+        watches::advance(batch, &late, &mark(1, 9));
+    };
+    assert_eq!(stale(world.write(read).await), Stale::SourceMoved);
 }
 
 async fn a_watch_goes_where_its_person_goes(world: World) {

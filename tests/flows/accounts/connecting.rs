@@ -280,7 +280,9 @@ async fn an_account_is_renamed_chosen_and_disconnected() {
     let asked = world.app.presses("ada", &listed, "work").await;
     assert!(asked.text.starts_with("Disconnect “work” (ada@acme.test)?"), "{}", asked.text);
     let done = world.app.presses("ada", &asked, "Disconnect").await;
-    assert_eq!(done.text, "✓ Disconnected “work” (ada@acme.test), and erased its login.");
+    let told = "✓ Disconnected “work” (ada@acme.test), and erased its login and what my watches found in it. What's in our \
+                conversations stays; to delete some of it, say “forget what I said about” and the subject.";
+    assert_eq!(done.text, told);
     assert_eq!(world.cloud.state().logins.ended.len(), 1, "the provider was told");
     assert_eq!(world.accounts().await, 0);
     assert_eq!(world.count(SECRETS).await, 0);

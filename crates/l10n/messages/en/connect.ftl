@@ -99,12 +99,12 @@ needs-login = needs a new login
 sends-mail = sends your email
 takes-events = gets your new events
 # $label: the account's name.
-disconnect-question = Disconnect “{ $label }” ({ $address })? I'll erase its login here and end it at the provider. What's in our conversations stays until you have it deleted.
+disconnect-question = Disconnect “{ $label }” ({ $address })? I'll end its login at the provider, and erase that here with what my watches found in it. What's in our conversations stays; to delete some of it, say “forget what I said about” and the subject.
 connect-another = Connect another
 disconnect = Disconnect
 use-for-mail = Send email from it
 use-for-events = Put events there
-disconnected = ✓ Disconnected “{ $label }” ({ $address }), and erased its login.
+disconnected = ✓ Disconnected “{ $label }” ({ $address }), and erased its login and what my watches found in it. What's in our conversations stays; to delete some of it, say “forget what I said about” and the subject.
 no-such-account = You have no such account. Send `/accounts` to see them.
 not-owned = “{ $label }” is shared; only my owner can change it.
 shared-is-no-default = “{ $label }” is shared, so it can't be your default. Name it when you want me to use it.

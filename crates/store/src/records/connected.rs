@@ -10,7 +10,7 @@ use serde_json::json;
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row};
 
-use crate::{Batch, Result, Stale, Store, secrets};
+use crate::{Batch, Result, Stale, Store, secrets, watches};
 
 /// How exactly it is known when an account was last used, in milliseconds.
 const USED_MS: i64 = 60 * 1000;
@@ -262,8 +262,9 @@ pub fn used(batch: &mut Batch, id: &AccountId, turn: &TurnId, now: i64) {
     batch.run(sql, [now.into(), turn.into(), id.into(), (now - USED_MS).into()]);
 }
 
-/// Deletes an account with its secret and the logins under way for it.
+/// Deletes an account with its secret, the logins under way for it, and what watches have found in it.
 pub fn delete(batch: &mut Batch, id: &AccountId) {
+    watches::forget_account(batch, id);
     secrets::delete(batch, &secrets::name_of(id));
     batch.run("DELETE FROM logins WHERE account_id = $1", [id.into()]);
     batch.run("DELETE FROM account_people WHERE account_id = $1", [id.into()]);

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 
 use adjutant_types::{
-    Bounds, Condition, ConversationId, ItemId, ItemState, Mark, PersonId, TurnId, WatchAction, WatchId,
-    WatchItem, WatchSource, WatchState,
+    AccountId, Bounds, Condition, ConversationId, ItemId, ItemState, Mark, PersonId, TurnId, WatchAction,
+    WatchId, WatchItem, WatchSource, WatchState,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -193,6 +193,18 @@ pub fn delete(batch: &mut Batch, id: &WatchId) {
     batch.run("UPDATE watch_items SET state = 'unfit' WHERE watch_id = $1 AND state = 'new'", [id.into()]);
     batch.must(Stale::WatchChanged, "DELETE FROM watches WHERE id = $1", [id.into()]);
     forget_idle_sources(batch);
+}
+
+/// Forgets what was found in an account, and how far that was read. A turn that such a thing has begun still knows that.
+pub(crate) fn forget_account(batch: &mut Batch, id: &AccountId) {
+    for sql in [
+        "UPDATE watch_items SET thing = NULL, key = id, \
+         state = CASE state WHEN 'new' THEN 'unfit' WHEN 'later' THEN 'done' ELSE state END \
+         WHERE thing LIKE '%\"account\":\"' || $1 || '\"%'",
+        "DELETE FROM watch_sources WHERE source LIKE '%\"account\":\"' || $1 || '\"%'",
+    ] {
+        batch.run(sql, [id.into()]);
+    }
 }
 
 /// What comes while no watch is active isn't caught up: such a source begins afresh.
