@@ -72,6 +72,7 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
     let delegates = if role.delegates_to.is_empty() { "nobody".into() } else { role.delegates_to.join(", ") };
     let rows = [
         ("effects", format!("{} ({})", role.rights.effects, wording::roles::effects(role.rights.effects))),
+        ("accounts", role.rights.accounts.as_ref().map_or("all".into(), |names| names.join(", "))),
         ("model", role.model.clone().unwrap_or_else(|| "the sub-agents'".into())),
         ("model calls", or_default(role.max_model_calls)),
         ("skill calls", or_default(role.max_skill_calls)),

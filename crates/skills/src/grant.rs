@@ -11,6 +11,8 @@ pub struct Grant {
     pub skills: Vec<String>,
     /// The farthest that their effects may reach.
     pub effects: AccessLevel,
+    /// Their calls use the person's accounts that each of these lists names.
+    pub accounts: Vec<Vec<String>>,
 }
 
 /// The most that a role allows.
@@ -21,6 +23,8 @@ pub struct RoleRights {
     pub deny: Vec<String>,
     /// The farthest that its effects may reach.
     pub effects: AccessLevel,
+    /// The accounts that it may use, as people call them; none: all of the person's.
+    pub accounts: Option<Vec<String>>,
 }
 
 /// The parts that a grant is made from. Each part can only take something away.
@@ -47,7 +51,11 @@ impl Grant {
                 && role.is_none_or(|role| has(&role.allow, name) && !has(&role.deny, name))
                 && parent.is_none_or(|parent| has(&parent.skills, name))
         };
-        Self { skills: offered.iter().filter(may).map(|(name, _)| name.clone()).collect(), effects }
+        let skills = offered.iter().filter(may).map(|(name, _)| name.clone()).collect();
+        let mut accounts = parent.map_or_else(Vec::new, |parent| parent.accounts.clone());
+        let own = role.and_then(|role| role.accounts.clone()).filter(|own| !accounts.contains(own));
+        accounts.extend(own);
+        Self { skills, effects, accounts }
     }
 
     /// Whether it covers a skill whose effects reach this far.
@@ -91,6 +99,7 @@ mod tests {
                     allow: names(allow),
                     deny: names(deny),
                     effects: AccessLevel::ALL[effects % 3],
+                    accounts: (effects % 2 == 0).then(|| names(allow)),
                 });
                 let rights =
                     Rights { asked: asked.as_deref(), role: role.as_ref(), parent, offered: &offered };
@@ -110,6 +119,10 @@ mod tests {
                 }
                 prop_assert!(grant.skills.iter().all(|skill| offered.contains_key(skill)));
                 prop_assert!(grant.skills.is_sorted());
+                let above = parent.map_or(&[][..], |parent| parent.accounts.as_slice());
+                prop_assert!(grant.accounts.starts_with(above));
+                let own = role.as_ref().and_then(|role| role.accounts.as_ref());
+                prop_assert!(own.is_none_or(|own| grant.accounts.contains(own)));
                 // Asked again at a call, it is the same.
                 let again = Rights { asked: Some(&grant.skills), parent: Some(&grant), ..rights };
                 prop_assert_eq!(&Grant::of(again), &grant);

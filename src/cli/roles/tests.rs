@@ -63,6 +63,7 @@ fn a_role_is_shown_with_what_it_may_do() {
       judges work against criteria
 
     effects       read (it only reads)
+    accounts      all
     model         the sub-agents'
     model calls   15
     skill calls   15

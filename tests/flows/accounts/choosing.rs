@@ -6,9 +6,10 @@ use adjutant_types::AccountService;
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::app::agent;
+use crate::app::{agent, plan, results, skill};
 use crate::groupware::{call, skill_caller};
-use crate::scripted::{Scripted, Who, has_results, text};
+use crate::roles::{of_role, role_file};
+use crate::scripted::{Scripted, Who, calls, has_results, text};
 
 fn day() -> Value {
     json!({"start": "2026-11-22", "end": "2026-11-23"})
@@ -126,6 +127,31 @@ async fn an_agent_is_told_of_accounts_once_there_are_several() {
     world.ends_well().await;
 }
 
+#[tokio::test]
+async fn an_agent_uses_only_the_accounts_that_its_role_names() {
+    const CLERK: &str = "name = \"clerk\"\ndescription = \"d\"\nprompt = \"p\"\nskills = [\"calendar.list_events\"]\n\
+                         accounts = [\"Work\"]\n";
+    let script = Scripted::new()
+        .orchestrator(plan(|| calls(vec![of_role("look", "clerk", json!({}))])))
+        .agent(|request| match has_results(request) {
+            true => text("Done."),
+            false => skill("calendar.list_events", day()),
+        });
+    let world = World::with(script, |config| role_file(config, "clerk.toml", CLERK)).await;
+    for (id, label, who) in [("a1", "private", "ada"), ("a2", "work", "ada"), ("b1", "private", "bob")] {
+        world.connect(id, label, &[who]).await;
+    }
+    for (who, place, told) in
+        [("ada", "home", "Secret a2"), ("bob", "bobs", "the agent's role may not use the account for this")]
+    {
+        world.app.direct(place).says(who, "go").await;
+        let request = world.app.requests(Who::Agent).pop().unwrap();
+        let said = results(&request).concat();
+        assert!(said.contains(told) && !said.contains("Secret a1") && !said.contains("Secret b1"), "{said}");
+    }
+    world.ends_well().await;
+}
+
 async fn free_time(world: &World, account: Option<&str>) -> (String, Value) {
     let mut asked = day();
     if let Some(account) = account {
@@ -215,6 +241,13 @@ async fn in_a_room_a_private_account_is_refused_with_where_to_ask() {
     for who in ["ada", "eve"] {
         let heard = world.app.room("square").says(who, &said).await;
         assert!(heard.text.contains("Secret s1") && !heard.text.contains("Secret a1"), "{}", heard.text);
+    }
+    // Nobody else is told that there is one of that name.
+    let mut named = day();
+    named["account"] = "Private".into();
+    for (who, told) in [("ada", "ask me in our direct chat"), ("eve", "there is no account “Private”")] {
+        let heard = world.app.room("square").says(who, &format!("calendar.list_events {named}")).await;
+        assert!(heard.text.contains(told), "{who}: {}", heard.text);
     }
     world.ends_well().await;
 }

@@ -6,6 +6,7 @@ rejected-login = the server rejected my login: { $why }
 # Of a person who may connect an account of their own.
 not-connected = no account is connected for this yet; `/connect` does it
 ask-in-private = others read here, and that account is private: ask me in our direct chat
+beyond-role = the agent's role may not use the account for this
 # The labels are what people call their accounts: “private”, “work”.
 which = there are several accounts ({ $labels }); say which one
 no-such-account = there is no account “{ $name }” for this; there are { $labels }

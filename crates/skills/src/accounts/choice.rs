@@ -1,11 +1,12 @@
 //! The accounts that one call uses: one to change something with, several to read from.
 
 use adjutant_l10n as l10n;
+use adjutant_store::connected::is_label;
 use adjutant_types::{AccountId, AccountService, FromCall, FromConfig, ours};
 
 use super::{ConnectedAccount, PersonAccounts};
-use crate::SkillError;
 use crate::builtin::CallContext;
+use crate::{ErrorKind, SkillError};
 
 #[derive(Default)]
 pub struct CallAccounts {
@@ -87,7 +88,7 @@ impl CallAccounts {
     ) -> Result<Vec<&ConnectedAccount>, SkillError> {
         let Some(name) = name else { return Ok(Vec::new()) };
         let all: Vec<&ConnectedAccount> = self.person.with(service).collect();
-        let is_it = |text: &str| text.to_lowercase() == name.to_lowercase();
+        let is_it = |text: &str| is_label(text, name);
         let ways: [fn(&ConnectedAccount) -> &str; 3] = [
             |account| account.label.as_str(),
             |account| account.address.as_str(),
@@ -99,6 +100,10 @@ impl CallAccounts {
             if !found.is_empty() {
                 return Ok(found);
             }
+        }
+        let mut elsewhere = self.person.elsewhere.iter().filter(|row| row.services.contains(&service));
+        if elsewhere.any(|row| is_it(&row.label) || is_it(&row.address)) {
+            return Err(SkillError::new(ErrorKind::Permission, ours!(l10n::accounts::ask_in_private)));
         }
         Err(match all.is_empty() {
             true => SkillError::not_found(ours!(l10n::accounts::none_called, FromCall(name))),
@@ -148,7 +153,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ErrorKind;
     use crate::accounts::clients;
 
     /// An account of a person at a provider that takes a password, or one of the configuration.
@@ -238,8 +242,30 @@ mod tests {
         let may_connect = PersonAccounts { may_connect: true, ..of_others.clone() };
         assert!(!may_connect.hides(Mail));
         assert_eq!(check(may_connect).unwrap(), l10n::accounts::not_connected());
-        let elsewhere = PersonAccounts { elsewhere: vec![Mail], ..of_others };
+        let row = AccountRow::new("a1".into(), ProviderKind::Google, "ada@x.test");
+        let elsewhere = PersonAccounts { elsewhere: vec![row], ..of_others };
         assert_eq!(check(elsewhere).unwrap(), l10n::accounts::ask_in_private());
+    }
+
+    #[test]
+    fn a_role_has_the_accounts_that_each_of_its_lists_names() {
+        let all = || person(vec![account("p", "Private", &[Mail, Calendar]), account("w", "work", &[Mail])]);
+        for (lists, kept) in [
+            (vec![], vec!["p", "w"]),
+            (vec![vec!["WORK", "other"]], vec!["w"]),
+            (vec![vec!["password"], vec!["private@x.test"]], vec!["p"]),
+            (vec![vec!["work"], vec!["private"]], vec![]),
+            (vec![vec![]], vec![]),
+        ] {
+            let mut accounts = all();
+            let named = |list: &Vec<&str>| list.iter().map(ToString::to_string).collect::<Vec<String>>();
+            accounts.narrow(&lists.iter().map(named).collect::<Vec<_>>());
+            let ids: Vec<&str> = accounts.all.iter().map(|account| account.id.as_str()).collect();
+            assert_eq!(ids, kept, "{lists:?}");
+            // Our own store doesn't stand in for what is withheld.
+            let why = accounts.check(Calendar).err().map(|error| error.message.whole());
+            assert_eq!(why, (!kept.contains(&"p")).then(l10n::accounts::beyond_role), "{lists:?}");
+        }
     }
 
     proptest! {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use adjutant_config::{Config, ConnectConfig, People};
 use adjutant_l10n as l10n;
-use adjutant_store::connected::{self, AccountRow};
+use adjutant_store::connected::{self, AccountRow, is_label};
 use adjutant_store::{Batch, Store, StoreError, people, secrets};
 use adjutant_turn::journal::TurnContext;
 use adjutant_types::{AccountId, AccountService, AccountState, PersonId, ProviderKind, ours};
@@ -98,6 +98,13 @@ impl ConnectedAccount {
         self.id.starts_with("config:")
     }
 
+    /// By its label, its address or its provider.
+    fn is_called(&self, name: &str) -> bool {
+        [self.label.as_str(), self.address.as_str(), self.provider.as_str()]
+            .iter()
+            .any(|own| is_label(own, name))
+    }
+
     pub fn has(&self, service: AccountService) -> bool {
         match service {
             AccountService::Mail => self.mail.is_some(),
@@ -113,8 +120,10 @@ pub struct PersonAccounts {
     pub all: Vec<ConnectedAccount>,
     /// Those whose login has ended; they are in `all`, too.
     pub needs_login: Vec<AccountId>,
-    /// What the person has only where nobody else reads.
-    pub elsewhere: Vec<AccountService>,
+    /// Those that the person has only where nobody else reads.
+    pub elsewhere: Vec<AccountRow>,
+    /// What the person has, but not the agent's role.
+    pub beyond_role: Vec<AccountService>,
     /// What others have by the configuration, but not this person.
     pub of_others: Vec<AccountService>,
     pub may_connect: bool,
@@ -138,8 +147,10 @@ impl PersonAccounts {
     pub fn check(&self, service: AccountService) -> Result<(), SkillError> {
         let why = if self.has(service) {
             return Ok(());
-        } else if self.elsewhere.contains(&service) {
+        } else if self.elsewhere.iter().any(|row| row.services.contains(&service)) {
             ours!(l10n::accounts::ask_in_private)
+        } else if self.beyond_role.contains(&service) {
+            ours!(l10n::accounts::beyond_role)
         } else if !self.of_others.contains(&service) {
             return Ok(());
         } else if self.may_connect {
@@ -148,6 +159,17 @@ impl PersonAccounts {
             ours!(l10n::accounts::only_owners)
         };
         Err(SkillError::new(ErrorKind::Permission, why))
+    }
+
+    /// Leaves out the accounts that one of these lists of a role doesn't name.
+    pub(crate) fn narrow(&mut self, lists: &[Vec<String>]) {
+        let is_named =
+            |account: &ConnectedAccount, names: &[String]| names.iter().any(|name| account.is_called(name));
+        let is_kept = |account: &ConnectedAccount| lists.iter().all(|names| is_named(account, names));
+        let (kept, beyond): (Vec<_>, Vec<_>) = std::mem::take(&mut self.all).into_iter().partition(is_kept);
+        self.all = kept;
+        let is_beyond = |service: &AccountService| beyond.iter().any(|account| account.has(*service));
+        self.beyond_role = AccountService::ALL.iter().copied().filter(is_beyond).collect();
     }
 
     /// Whether skills that need this service are of no use to the person, now or after connecting an account.
@@ -270,7 +292,7 @@ impl Accounts {
         }
         for row in connected::of_person(&ctx.store, &ctx.turn.person.id).await? {
             if ctx.turn.conversation.shared && row.person_id.is_some() {
-                person.elsewhere.extend(&row.services);
+                person.elsewhere.push(row);
                 continue;
             }
             let Some(account) = self.account(&ctx.store, &row).await? else { continue };

@@ -31,7 +31,8 @@ impl ActiveCall<'_> {
     pub(super) async fn load_accounts(&mut self) -> Result<(), StoreError> {
         let builtin = self.registry.get(self.call.skill).and_then(|skill| implementation(skill));
         if builtin.is_some_and(|builtin| builtin.uses_accounts()) {
-            let person = self.executor.services.accounts.of(self.ctx).await?;
+            let mut person = self.executor.services.accounts.of(self.ctx).await?;
+            person.narrow(&self.call.grant.accounts);
             self.accounts = match self.is_journalled {
                 true => CallAccounts::journalled(person, self.row.account.clone()),
                 false => CallAccounts::new(person),

@@ -45,7 +45,7 @@ impl Executor {
             },
         };
         let Replacement { skill, arguments, taint, replaces } = replacement;
-        let grant = Grant { skills: vec![skill.clone()], effects: call.grant.effects };
+        let grant = Grant { skills: vec![skill.clone()], ..call.grant.clone() };
         let (skill, arguments) = (skill.as_str(), &arguments);
         let call = Call { grant: &grant, skill, arguments, taint, replaces, ..call.clone() };
         self.make(ctx, registry, &call, existing).await

@@ -57,6 +57,9 @@ pub struct AgentTask {
 pub struct Assigned {
     /// The farthest that its effects may reach.
     pub effects: AccessLevel,
+    /// Each of these lists names the accounts that it may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<Vec<String>>,
     /// The roles from the top of its tree down to its own.
     pub path: Vec<String>,
     pub max_depth: u32,
@@ -78,8 +81,9 @@ impl AgentTask {
     }
 
     pub fn grant(&self) -> Grant {
-        let effects = self.assigned.as_ref().map_or(AccessLevel::Any, |assigned| assigned.effects);
-        Grant { skills: self.skills.clone(), effects }
+        let rights = self.assigned.as_ref().map(|assigned| (assigned.effects, assigned.accounts.clone()));
+        let (effects, accounts) = rights.unwrap_or((AccessLevel::Any, Vec::new()));
+        Grant { skills: self.skills.clone(), effects, accounts }
     }
 
     /// The roles from the top of its tree down to its own; none without a role from a file.
@@ -131,6 +135,7 @@ impl Assignment<'_> {
         let time = role.max_duration.as_ref().map(Duration::as_secs);
         let assigned = Assigned {
             effects: grant.effects,
+            accounts: grant.accounts,
             path,
             max_depth: limits.max_depth,
             max_model_calls: role.max_model_calls,

@@ -16,8 +16,8 @@ const MAX_CALLS: u32 = 1000;
 /// The default of `context_limit`, in tokens.
 const CONTEXT_LIMIT: u32 = 12_000;
 #[rustfmt::skip]
-const KEYS: [&str; 14] = [
-    "name", "description", "prompt", "prompt_file", "model", "skills", "deny", "effects", "max_model_calls",
+const KEYS: [&str; 15] = [
+    "name", "description", "prompt", "prompt_file", "model", "skills", "deny", "effects", "accounts", "max_model_calls",
     "max_skill_calls", "max_duration", "context", "context_limit", "delegates_to",
 ];
 
@@ -33,6 +33,7 @@ pub(super) struct ReadRole {
     pub(super) tools: Vec<Named>,
     pub(super) deny: Vec<Named>,
     pub(super) effects: AccessLevel,
+    pub(super) accounts: Option<Vec<Named>>,
     pub(super) max_model_calls: Option<u32>,
     pub(super) max_skill_calls: Option<u32>,
     pub(super) max_duration: Option<Duration>,
@@ -142,6 +143,7 @@ fn read_role(table: &Table<'_>, body: Option<&str>, problems: &mut Problems<'_>)
         tools: if body.is_some() { names(table, "tools", problems) } else { Vec::new() },
         deny: names(table, "deny", problems),
         effects: table.choice("effects", &effects, problems).unwrap_or(AccessLevel::Read),
+        accounts: table.get("accounts").map(|_| names(table, "accounts", problems)),
         max_model_calls: counts[0],
         max_skill_calls: counts[1],
         max_duration: read_duration(table, problems),

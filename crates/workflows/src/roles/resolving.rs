@@ -49,6 +49,9 @@ pub(super) fn resolve(read: &ReadRole, names: &Names) -> (Option<Role>, Vec<Prob
         let hint = did_you_mean(&other.text, names.roles.iter().map(String::as_str));
         found.error(other.at, format!("`delegates_to`: there is no role '{}'{hint}", other.text));
     }
+    for nameless in read.accounts.iter().flatten().filter(|name| name.text.is_empty()) {
+        found.error(nameless.at, "`accounts`: a name is empty".into());
+    }
     let delegates_to: BTreeSet<String> = read.delegates_to.iter().map(|other| other.text.clone()).collect();
     let prompt = prompt(read, &mut found);
     let is_sound = found.problems.iter().all(Problem::is_warning);
@@ -61,6 +64,7 @@ pub(super) fn resolve(read: &ReadRole, names: &Names) -> (Option<Role>, Vec<Prob
             allow: allow.into_iter().chain(tools).collect::<BTreeSet<_>>().into_iter().collect(),
             deny,
             effects: read.effects,
+            accounts: read.accounts.as_ref().map(|all| all.iter().map(|one| one.text.clone()).collect()),
         },
         max_model_calls: read.max_model_calls,
         max_skill_calls: read.max_skill_calls,
