@@ -17,6 +17,7 @@ on_both!(
     agents_are_counted_by_the_beginning_of_their_names,
     skill_calls_are_counted_in_their_window,
     what_a_server_asks_is_kept_until_its_call_ends,
+    an_event_says_for_whom_it_was_changed,
 );
 
 const ALL: [ExecutionStatus; 10] = [
@@ -312,4 +313,25 @@ async fn what_a_server_asks_is_kept_until_its_call_ends(world: World) {
     let mut late = Batch::new();
     asked::wait(&mut late, &id, "{}");
     assert!(world.store.write(late).await.is_err());
+}
+
+async fn an_event_says_for_whom_it_was_changed(world: World) {
+    world.turn("t1", "a", &[]).await;
+    let ada = world.person("ada").await.id;
+    let call = |id: &str, skill: &str, data: &str| ExecutionRow {
+        skill: Some(skill.into()),
+        parameters: Some("{}".into()),
+        data: Some(data.into()),
+        started_at: Some(5),
+        ..execution("t1", id, "skill")
+    };
+    world.execution(call("s1", "calendar.update_event", r#"{"id":"u1"}"#)).await;
+    world.execution(call("s2", "calendar.search", r#"{"id":"u2"}"#)).await;
+    for (uid, since, by) in [("u1", 5, vec![ada]), ("u1", 6, vec![]), ("u2", 0, vec![])] {
+        assert_eq!(
+            executions::changers_of(&world.store, uid, since).await.unwrap(),
+            by,
+            "{uid} since {since}"
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! Accounts that people connect themselves, each person's own.
 
 mod choosing;
+mod colleagues;
 mod connecting;
 mod counting;
 mod ended;

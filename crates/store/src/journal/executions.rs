@@ -179,18 +179,20 @@ pub struct Closing {
     pub started_at: Option<i64>,
 }
 
-/// Whether a call since a time changed an event.
-pub async fn mentions_event(store: &Store, uid: &str, since: i64) -> Result<bool> {
-    const SQL: &str = "SELECT count(*) FROM (SELECT coalesce(parameters, '') || coalesce(data, '') AS whole FROM executions \
-                       WHERE started_at >= $1 AND skill IN ('calendar.create_event', 'calendar.update_event', \
-                       'calendar.delete_event')) c WHERE replace(whole, $2, '') <> whole";
-    Ok(store.count(SQL, &[since.into(), uid.into()]).await? > 0)
+/// For whom calls since a time changed an event.
+pub async fn changers_of(store: &Store, uid: &str, since: i64) -> Result<Vec<PersonId>> {
+    const SQL: &str = "SELECT DISTINCT t.person_id FROM (SELECT turn_id, coalesce(parameters, '') || coalesce(data, '') AS whole \
+                       FROM executions WHERE started_at >= $1 AND skill IN ('calendar.create_event', \
+                       'calendar.update_event', 'calendar.delete_event')) c JOIN turns t ON t.id = c.turn_id \
+                       WHERE replace(whole, $2, '') <> whole";
+    store.column(SQL, &[since.into(), uid.into()]).await
 }
 
-/// The conversation and arguments of a skill call that sent an email.
-pub async fn sent_by(store: &Store, id: &ExecutionId) -> Result<Option<(ConversationId, String)>> {
-    let sql = "SELECT conversation_id, parameters FROM executions \
-        WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL";
+/// The conversation and arguments of a skill call that sent an email, and whose conversation it is.
+pub async fn sent_by(store: &Store, id: &ExecutionId) -> Result<Option<(ConversationId, String, PersonId)>> {
+    let sql = "SELECT e.conversation_id, e.parameters, c.person_id FROM executions e \
+        JOIN conversations c ON c.id = e.conversation_id \
+        WHERE e.id = $1 AND e.kind = 'skill' AND e.phase IS NOT NULL AND e.parameters IS NOT NULL";
     store.first(sql, &[id.into()]).await
 }
 

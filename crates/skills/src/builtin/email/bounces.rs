@@ -6,7 +6,7 @@
 use adjutant_chat::sanitized;
 use adjutant_mail::Bounce;
 use adjutant_store::outbox::{self, Message};
-use adjutant_store::{Batch, Store, StoreError, executions};
+use adjutant_store::{Batch, Store, StoreError, connected, executions};
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
 use adjutant_types::{AccountService, ConversationId, InstanceId};
@@ -36,8 +36,10 @@ impl Services {
         let mut conversations = Vec::new();
         for some in accounts.chunks(AT_ONCE) {
             let bounces = join_all(some.iter().map(|account| bounces_in(account, since))).await;
-            for bounce in bounces.into_iter().flatten() {
-                conversations.extend(report(store, instance, &bounce).await?);
+            for (account, bounces) in some.iter().zip(bounces) {
+                for bounce in &bounces {
+                    conversations.extend(report(store, instance, account, bounce).await?);
+                }
             }
         }
         Ok(conversations)
@@ -55,12 +57,17 @@ async fn bounces_in(account: &ConnectedAccount, since: NaiveDate) -> Vec<Bounce>
 async fn report(
     store: &Store,
     instance: &InstanceId,
+    account: &ConnectedAccount,
     bounce: &Bounce,
 ) -> Result<Option<ConversationId>, StoreError> {
     let Some(original) = &bounce.original else { return Ok(None) };
-    let Some((conversation, parameters)) = executions::sent_by(store, &written_by(original)).await? else {
+    let sent = executions::sent_by(store, &written_by(original)).await?;
+    let Some((conversation, parameters, person)) = sent else { return Ok(None) };
+    // What is in a person's own mailbox is told to nobody else.
+    let owner = connected::by_id(store, &account.id).await?.and_then(|row| row.person_id);
+    if owner.is_some_and(|owner| owner != person) {
         return Ok(None);
-    };
+    }
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();
     let subject = parameters["subject"].as_str().or(parameters["title"].as_str());
     let line = |failed: &adjutant_mail::FailedRecipient| {

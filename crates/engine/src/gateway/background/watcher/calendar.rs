@@ -8,7 +8,7 @@ use adjutant_skills::builtin::{CalendarAccount, ComingEvent, coming_to};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Result, executions, people};
 use adjutant_types::text::one_line;
-use adjutant_types::{ItemNoun, Mark, PersonId, WatchItem, WatchTrigger};
+use adjutant_types::{ItemNoun, Mark, PersonId, WatchAction, WatchItem, WatchTrigger};
 use chrono_tz::Tz;
 
 use super::{At, Finding, MINUTE_MS, Watcher, item, own_addresses};
@@ -98,12 +98,14 @@ impl Watcher {
                     },
                     _ => continue,
                 };
-                // We did it ourselves.
-                if executions::mentions_event(store, &event.uid, now - BELIEVED_MS - MINUTE_MS).await? {
-                    continue;
-                }
+                let by = executions::changers_of(store, &event.uid, now - BELIEVED_MS - MINUTE_MS).await?;
+                // What we did for somebody else is news, unless two watches could go on changing it for ever.
+                let is_news = |watch: &&WatchRow| {
+                    by.is_empty() || (watch.action == WatchAction::Tell && !by.contains(&watch.person_id))
+                };
                 let key = format!("{name}|{now}");
-                found.extend(watches.iter().filter_map(|watch| finding(watch, &event, &key, own)));
+                let wanted = watches.iter().filter(is_news);
+                found.extend(wanted.filter_map(|watch| finding(watch, &event, &key, own)));
             }
         } else {
             for event in events.iter().filter(|event| now < event.starts_at + LATE_MS) {

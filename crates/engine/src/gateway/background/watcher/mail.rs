@@ -45,21 +45,22 @@ impl Watcher {
             let is_wanted = |watch: &&WatchRow| {
                 received + margin >= watch.active_since && fits(&watch.condition, mail, head, &own)
             };
-            let fitting: Vec<&WatchRow> = watches.iter().filter(is_wanted).collect();
+            let mut fitting: Vec<&WatchRow> = watches.iter().filter(is_wanted).collect();
+            // A list may have given it another sender since. What we wrote for somebody else is news like any other.
+            let written = match &mail.message_id {
+                Some(id) if !fitting.is_empty() => executions::written_for(store, &written_by(id)).await?,
+                _ => None,
+            };
+            fitting.retain(|watch| written.as_ref().is_none_or(|(writer, _)| *writer != watch.person_id));
             if fitting.is_empty() {
-                continue;
-            }
-            // A list may have given it another sender since.
-            if let Some(id) = &mail.message_id
-                && executions::sent_by(store, &written_by(id)).await?.is_some()
-            {
                 continue;
             }
             let from = mail.from.first().map(ToString::to_string).unwrap_or_default();
             let thing = WatchItem {
                 is_signed: head.is_signed,
                 account: account.id.clone(),
-                is_automatic: head.is_automatic,
+                // Two people's watches that answer each other would never end.
+                is_automatic: head.is_automatic || written.is_some(),
                 ..item(ItemNoun::Mail, mail.lasting_id(), (&from, &mail.subject, &mail.text), received)
             };
             let finding = |watch| Finding { watch, key: head.key.clone(), thing: thing.clone() };
