@@ -10,8 +10,8 @@ pub struct LoginOffer {
     pub is_by_password: bool,
 }
 
-/// What comes next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What comes next. It can't be printed.
+#[derive(Clone, PartialEq, Eq)]
 pub enum LoginStep {
     /// The provider's page. The browser has to bring the secret back.
     Onward { to: String, browser_secret: String },

@@ -142,7 +142,7 @@ pub enum MailSource {
 }
 
 /// Where Microsoft tells of new mail.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Push {
     address: String,
     /// What nobody but Microsoft is told.

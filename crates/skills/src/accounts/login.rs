@@ -72,7 +72,8 @@ pub struct Logins {
     pub(super) attempts: Mutex<HashMap<PersonId, (i64, u32)>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// It can't be printed: whoever has its link goes on with it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Begun {
     pub id: LoginId,
     /// What the person opens.
@@ -90,7 +91,8 @@ pub struct Offer {
     pub provider: ProviderKind,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// It can't be printed either.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Opened {
     /// The provider's page.
     pub to: String,

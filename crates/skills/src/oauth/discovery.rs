@@ -74,7 +74,7 @@ struct Issuer {
 }
 
 /// Our registration at a login service.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Registered {
     pub(super) client_id: String,
     #[serde(default)]
