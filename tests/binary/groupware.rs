@@ -110,7 +110,7 @@ fn a_wrong_password_is_told_with_the_mend() {
     let home = Home::with_config(&mail(server, INSIDE).replace("alice-secret", "wrong-secret"));
     let reply = home.chat().say("m1", "email bob@example.test: Never");
     let text = reply["text"].as_str().unwrap();
-    assert!(text.contains("the email server rejected my login"), "{text}");
+    assert!(text.contains("the server rejected my login"), "{text}");
     assert!(!text.contains("wrong-secret"), "{text}");
     let ended = home.run(&["doctor"]);
     assert_eq!(ended.status, Some(1), "{ended:?}");

@@ -1,10 +1,11 @@
-//! What the clients of mail, calendars and contacts share: what they log in with, and the kinds of their errors.
+//! What the clients of mail, calendars and contacts share: what they log in with, and their errors.
 //!
 //! A client logs in with a password, or with access tokens, which end after an hour. Where tokens come from is none of
 //! its business: it asks for one before it logs in, and for another one if the server refuses it.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 
@@ -43,12 +44,70 @@ pub enum ErrorKind {
     Tool,
 }
 
-impl From<&NoToken> for ErrorKind {
-    fn from(error: &NoToken) -> Self {
-        match error {
-            NoToken::Ended => Self::Auth,
-            NoToken::Unreachable(_) => Self::Network,
-        }
+/// The longest message of an error, in characters.
+const MAX_MESSAGE: usize = 500;
+
+/// An error: its kind and one line of text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ServiceError {
+    pub kind: ErrorKind,
+    /// One line of bounded length, with the server's own text if there is one.
+    pub message: String,
+    /// How long the server asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// The answer to a change was lost, so it may have taken effect. When false, it certainly didn't.
+    pub may_have_happened: bool,
+}
+
+impl ServiceError {
+    /// An error of which nothing else is known.
+    pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+        Self { kind, message: one_line(message.as_ref()), retry_after: None, may_have_happened: false }
+    }
+
+    pub fn params(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Params, message)
+    }
+
+    pub fn network(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Network, message)
+    }
+
+    pub fn not_found(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// The server failed, or sent something invalid.
+    pub fn tool(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Tool, message)
+    }
+
+    /// The same error of a change that may have taken effect.
+    pub fn outcome_unknown(self) -> Self {
+        Self { may_have_happened: true, ..self }
+    }
+}
+
+impl From<NoToken> for ServiceError {
+    fn from(error: NoToken) -> Self {
+        let kind = match error {
+            NoToken::Ended => ErrorKind::Auth,
+            NoToken::Unreachable(_) => ErrorKind::Network,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+/// A text on one line, cut at the longest message.
+fn one_line(text: &str) -> String {
+    // A server's text can be megabytes; a letter takes four bytes at most.
+    let text = &text[..text.floor_char_boundary(8 * MAX_MESSAGE)];
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
     }
 }
 
@@ -84,5 +143,18 @@ impl<T: Into<String>> From<T> for Credential {
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_short_line() {
+        assert_eq!(ServiceError::params(" a\r\n\tb\u{7}c ").message, "a b c");
+        for long in ["ü".repeat(9_000_000), "ü ".repeat(9_000)] {
+            assert_eq!(ServiceError::params(long).message.chars().count(), MAX_MESSAGE + 1);
+        }
     }
 }

@@ -136,7 +136,7 @@ impl Component {
     /// All components of a text, in order; text outside of them is ignored.
     pub(crate) fn read_all(text: &str) -> Result<Vec<Self>> {
         if text.len() > MAX_TEXT {
-            return Err(DavError::unreadable("the text is longer than 16 MB"));
+            return Err(DavError::tool("the text is longer than 16 MB"));
         }
         let mut done = Vec::new();
         let mut open: Vec<Self> = Vec::new();
@@ -148,12 +148,12 @@ impl Component {
             };
             if let Some(name) = keyword("BEGIN:") {
                 if open.len() == MAX_DEPTH {
-                    return Err(DavError::unreadable("the text is nested too deeply"));
+                    return Err(DavError::tool("the text is nested too deeply"));
                 }
                 open.push(Self::new(name));
             } else if let Some(name) = keyword("END:") {
                 let Some(part) = open.pop().filter(|part| part.name.eq_ignore_ascii_case(name)) else {
-                    return Err(DavError::unreadable(format!("END:{name} without its BEGIN")));
+                    return Err(DavError::tool(format!("END:{name} without its BEGIN")));
                 };
                 match open.last_mut() {
                     Some(outer) => outer.nodes.push(Node::Component(part)),
@@ -164,7 +164,7 @@ impl Component {
             }
         }
         match open.last() {
-            Some(part) => Err(DavError::unreadable(format!("the text ends inside of {}", part.name))),
+            Some(part) => Err(DavError::tool(format!("the text ends inside of {}", part.name))),
             None => Ok(done),
         }
     }

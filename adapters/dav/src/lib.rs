@@ -12,13 +12,11 @@
 //! Times are always arguments: nothing here reads a clock.
 
 mod content;
-mod error;
 mod ical;
 mod protocol;
 mod vcard;
 
-pub use adjutant_credential::ErrorKind;
-pub use error::{DavError, Result};
+pub use adjutant_credential::{ErrorKind, ServiceError as DavError};
 pub use ical::{
     Attendee, CalendarEvent, CustomZone, Effort, EventStatus, EventTime, Expansion, Occurrence,
     RecurrenceRule, ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,
@@ -28,3 +26,5 @@ pub use protocol::{
     retry_after,
 };
 pub use vcard::{Card, Contact};
+
+pub type Result<T, E = DavError> = std::result::Result<T, E>;

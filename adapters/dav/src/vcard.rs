@@ -41,7 +41,7 @@ impl Card {
         let mut cards = Component::read_all(text)?.into_iter().filter(|part| part.is("VCARD"));
         match (cards.next(), cards.next()) {
             (Some(card), None) => Ok(Self { card }),
-            _ => Err(DavError::unreadable("the text isn't a single vCard")),
+            _ => Err(DavError::tool("the text isn't a single vCard")),
         }
     }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use adjutant_credential::TokenSource;
 use adjutant_dav::{DavError, ErrorKind, http_client, retry_after};
-use adjutant_mail::MailError;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
@@ -186,19 +185,11 @@ impl From<DavError> for GraphError {
 }
 
 impl From<GraphError> for DavError {
-    fn from(error: GraphError) -> Self {
-        error.error
-    }
-}
-
-impl From<GraphError> for MailError {
-    fn from(error: GraphError) -> Self {
-        let kind = match error.code.as_str() {
-            "ErrorInvalidRecipients" => ErrorKind::Recipient,
-            _ => error.error.kind,
-        };
-        let (message, may_have_happened) = (error.error.message, error.error.may_have_happened);
-        Self { kind, message, may_have_happened }
+    fn from(GraphError { code, error, .. }: GraphError) -> Self {
+        match code.as_str() {
+            "ErrorInvalidRecipients" => Self { kind: ErrorKind::Recipient, ..error },
+            _ => error,
+        }
     }
 }
 

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use adjutant_credential::Credential;
 
-pub use adjutant_credential::ErrorKind;
+pub use adjutant_credential::{ErrorKind, ServiceError as MailError};
 
 pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
@@ -71,8 +71,7 @@ pub struct Server {
 impl Server {
     /// What to log in with; another token than `refused`.
     pub(crate) async fn secret(&self, refused: Option<&str>) -> Result<String> {
-        let token = self.credential.secret(refused).await;
-        token.map_err(|error| MailError::new((&error).into(), error.to_string()))
+        Ok(self.credential.secret(refused).await?)
     }
 
     /// The error of a login that the server has refused. Servers speak of passwords even if it was a token.
@@ -90,60 +89,4 @@ impl Server {
     }
 }
 
-/// An error: its kind and one line of text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct MailError {
-    pub kind: ErrorKind,
-    /// One line of bounded length, with the server's own text if there is one.
-    pub message: String,
-    /// The response to a change was lost, so it may have taken effect. When false, it certainly didn't.
-    pub may_have_happened: bool,
-}
-
 pub type Result<T, E = MailError> = std::result::Result<T, E>;
-
-/// The longest error message, in characters.
-const MAX_MESSAGE: usize = 500;
-
-impl MailError {
-    pub(crate) fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
-        let words = message.as_ref().split(|c: char| c.is_whitespace() || c.is_control());
-        let message = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        Self { kind, message: message.chars().take(MAX_MESSAGE).collect(), may_have_happened: false }
-    }
-
-    pub(crate) fn params(message: impl AsRef<str>) -> Self {
-        Self::new(ErrorKind::Params, message)
-    }
-
-    pub(crate) fn network(message: impl AsRef<str>) -> Self {
-        Self::new(ErrorKind::Network, message)
-    }
-
-    pub(crate) fn not_found(message: impl AsRef<str>) -> Self {
-        Self::new(ErrorKind::NotFound, message)
-    }
-
-    /// The server failed, or sent something invalid.
-    pub(crate) fn tool(message: impl AsRef<str>) -> Self {
-        Self::new(ErrorKind::Tool, message)
-    }
-
-    /// The same error of a change that may have taken effect.
-    pub(crate) fn outcome_unknown(self) -> Self {
-        Self { may_have_happened: true, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::MailError;
-
-    #[test]
-    fn an_error_is_one_line() {
-        let error = MailError::tool(format!("no\r\n550  such\tuser {}", "é".repeat(1000)));
-        assert_eq!(error.message.chars().count(), 500);
-        assert!(error.message.starts_with("no 550 such user é"));
-    }
-}

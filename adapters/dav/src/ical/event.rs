@@ -140,7 +140,7 @@ fn minutes_before(alarm: &Component) -> Option<u32> {
 impl CalendarEvent {
     pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self> {
         let start = EventTime::read(vevent, "DTSTART", calendar)?
-            .ok_or_else(|| DavError::unreadable("the event has no start"))?;
+            .ok_or_else(|| DavError::tool("the event has no start"))?;
         let status = match vevent.text("STATUS").to_ascii_uppercase().as_str() {
             "CANCELLED" => EventStatus::Cancelled,
             "TENTATIVE" => EventStatus::Tentative,

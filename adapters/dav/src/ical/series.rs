@@ -49,12 +49,12 @@ impl Series {
         let calendars = Component::read_all(text)?.into_iter().filter(|part| part.is("VCALENDAR"));
         let mut series = calendars.map(|calendar| Self { calendar });
         let (Some(first), None) = (series.next(), series.next()) else {
-            return Err(DavError::unreadable("the text isn't a single iCalendar object"));
+            return Err(DavError::tool("the text isn't a single iCalendar object"));
         };
         let uid = first.uid();
         first.master_or_first()?;
         if first.vevents().any(|vevent| vevent.text("UID") != uid) {
-            return Err(DavError::unreadable("the iCalendar object holds more than one event"));
+            return Err(DavError::tool("the iCalendar object holds more than one event"));
         }
         Ok(first)
     }
@@ -99,7 +99,7 @@ impl Series {
 
     pub(crate) fn master_or_first(&self) -> Result<&Component> {
         let first = self.master().or_else(|| self.vevents().next());
-        first.ok_or_else(|| DavError::unreadable("the iCalendar object holds no event"))
+        first.ok_or_else(|| DavError::tool("the iCalendar object holds no event"))
     }
 
     pub(crate) fn master_mut(&mut self) -> Result<&mut Component> {
@@ -174,7 +174,7 @@ pub(crate) fn mark_changed(vevent: &mut Component, stamp: DateTime<Utc>, sequenc
 
 pub(crate) fn start_and_length(vevent: &Component, calendar: &Component) -> Result<(EventTime, Length)> {
     let start = EventTime::read(vevent, "DTSTART", calendar)?
-        .ok_or_else(|| DavError::unreadable("the event has no start"))?;
+        .ok_or_else(|| DavError::tool("the event has no start"))?;
     let length = Length::read(vevent, &start, calendar)?;
     Ok((start, length))
 }

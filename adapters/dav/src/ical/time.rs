@@ -80,7 +80,7 @@ impl EventTime {
         let zone = property.param("TZID").map(|name| zone::zone_in(calendar, name));
         let value = |text: &str| {
             let text = text.trim();
-            let unreadable = || DavError::unreadable(format!("the time {text} is invalid"));
+            let unreadable = || DavError::tool(format!("the time {text} is invalid"));
             // Of a period only the start counts.
             let start = text.split('/').next().unwrap_or(text);
             if let Some(utc) = start.strip_suffix('Z') {
@@ -160,7 +160,7 @@ impl Length {
         }
         match component.get("DURATION") {
             Some(duration) => duration_of(&duration.value)
-                .ok_or_else(|| DavError::unreadable(format!("the duration {} is invalid", duration.value)))?
+                .ok_or_else(|| DavError::tool(format!("the duration {} is invalid", duration.value)))?
                 .checked(),
             None => Ok(none),
         }

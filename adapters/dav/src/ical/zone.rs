@@ -119,7 +119,7 @@ pub(crate) fn zone_in(calendar: &Component, name: &str) -> Result<Zone> {
 }
 
 fn read_vtimezone(name: &str, zone: &Component) -> Result<Zone> {
-    let unreadable = || DavError::unreadable(format!("the definition of the time zone {name} is invalid"));
+    let unreadable = || DavError::tool(format!("the definition of the time zone {name} is invalid"));
     let mut changes = Vec::new();
     for part in zone.components("STANDARD").chain(zone.components("DAYLIGHT")) {
         let offset = |name: &str| part.get(name).and_then(|property| utc_offset(&property.value));

@@ -100,7 +100,7 @@ impl Client {
         let (entries, at) = self.propfind(from, "0").await?;
         let itself = entries
             .first()
-            .ok_or_else(|| DavError::unreadable("the server's answer says nothing about the URL"))?;
+            .ok_or_else(|| DavError::tool("the server's answer says nothing about the URL"))?;
         if let Some(collection) = self.collection(itself, &at) {
             return Ok(vec![collection]);
         }
@@ -146,7 +146,7 @@ impl Client {
     fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>> {
         let hrefs = entry.prop(name).map(|prop| prop.hrefs.as_slice()).unwrap_or_default();
         let url = |href: &String| {
-            let url = at.join(href).map_err(|_| DavError::unreadable(format!("{href} is not a URL")))?;
+            let url = at.join(href).map_err(|_| DavError::tool(format!("{href} is not a URL")))?;
             self.http.allowed(&self.base, url)
         };
         hrefs.iter().filter(|href| !href.is_empty()).map(url).collect()
@@ -214,10 +214,7 @@ impl Client {
         let (response, at) = self.http.send(request).await?;
         let response = response.accept().await?;
         if response.status() != StatusCode::MULTI_STATUS {
-            return Err(DavError::unreadable(format!(
-                "the URL isn't a WebDAV server ({})",
-                response.status()
-            )));
+            return Err(DavError::tool(format!("the URL isn't a WebDAV server ({})", response.status())));
         }
         response.entries(each).await?;
         Ok(at)

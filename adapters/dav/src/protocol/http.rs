@@ -140,11 +140,11 @@ impl Http {
                 return Ok((response, url));
             }
             let target = response.header(LOCATION.as_str()).and_then(|target| url.join(target).ok());
-            let target = target
-                .ok_or_else(|| DavError::unreadable("the server sent a redirect without an address"))?;
+            let target =
+                target.ok_or_else(|| DavError::tool("the server sent a redirect without an address"))?;
             url = self.allowed(&url, target)?;
         }
-        Err(DavError::unreadable("the server sent too many redirects"))
+        Err(DavError::tool("the server sent too many redirects"))
     }
 
     /// Sends a request once, and again with another token if the server refuses the first.
@@ -217,7 +217,7 @@ pub(crate) fn same_host(from: &Url, target: Url, ends: &[String]) -> Result<Url>
     if is_same || is_encrypted && ends.iter().any(has_end) {
         return Ok(target);
     }
-    Err(DavError::unreadable(format!("the server redirects to {host}; the login is not sent there")))
+    Err(DavError::tool(format!("the server redirects to {host}; the login is not sent there")))
 }
 
 impl HttpResponse {
@@ -289,7 +289,7 @@ impl HttpResponse {
         let mut body = self.body_stream(MAX_RESPONSE);
         let read = xml::multistatus(&mut body, each).await;
         read.map_err(|error| match body.limit() {
-            0 => DavError::unreadable("the server's response is longer than 64 MB"),
+            0 => DavError::tool("the server's response is longer than 64 MB"),
             _ => error,
         })
     }
@@ -299,9 +299,9 @@ impl HttpResponse {
         let read = self.body_stream(MAX_OBJECT + 1).read_to_end(&mut bytes).await;
         read.map_err(|error| read_error(&error))?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_OBJECT {
-            return Err(DavError::unreadable("the object is longer than 16 MB"));
+            return Err(DavError::tool("the object is longer than 16 MB"));
         }
-        String::from_utf8(bytes).map_err(|_| DavError::unreadable("the object is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| DavError::tool("the object is not UTF-8"))
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) async fn multistatus(body: impl AsyncBufRead + Unpin, mut each: impl 
     let (mut buffer, mut state) = (Vec::new(), State::default());
     let unreadable = |error: quick_xml::Error| match error {
         quick_xml::Error::Io(error) => read_error(&error),
-        other => DavError::unreadable(format!("the server's response isn't XML: {other}")),
+        other => DavError::tool(format!("the server's response isn't XML: {other}")),
     };
     loop {
         let event = reader.read_resolved_event_into_async(&mut buffer).await;
@@ -79,7 +79,7 @@ pub(crate) async fn multistatus(body: impl AsyncBufRead + Unpin, mut each: impl 
             Event::CData(text) => state.text.push_str(&text.xml10_content()),
             Event::GeneralRef(reference) => state.text.push(character(&reference)?),
             Event::Eof if state.path.is_empty() && state.entry.status == Some(0) => return Ok(()),
-            Event::Eof => return Err(DavError::unreadable("the server's response ended early")),
+            Event::Eof => return Err(DavError::tool("the server's response ended early")),
             _ => {}
         }
         buffer.clear();
@@ -88,7 +88,7 @@ pub(crate) async fn multistatus(body: impl AsyncBufRead + Unpin, mut each: impl 
 
 /// The character of a reference. Entities of a document type are rejected: they could expand without limit.
 fn character(reference: &BytesRef<'_>) -> Result<char> {
-    let unknown = || DavError::unreadable("the server's response isn't XML: unknown reference");
+    let unknown = || DavError::tool("the server's response isn't XML: unknown reference");
     if let Some(character) = reference.resolve_char_ref().map_err(|_| unknown())? {
         return Ok(character);
     }
@@ -111,10 +111,10 @@ impl State {
 
     fn open(&mut self, name: String, start: &BytesStart<'_>) -> Result<()> {
         if self.path.is_empty() && name != "DAV:multistatus" {
-            return Err(DavError::unreadable("the server's response isn't a WebDAV multistatus"));
+            return Err(DavError::tool("the server's response isn't a WebDAV multistatus"));
         }
         if self.path.len() == MAX_DEPTH {
-            return Err(DavError::unreadable("the server's response is nested too deeply"));
+            return Err(DavError::tool("the server's response is nested too deeply"));
         }
         let is_property =
             self.path.len() == 4 && self.above(0) == "DAV:prop" && self.above(1) == "DAV:propstat";

@@ -141,4 +141,3 @@ cannot-save = I couldn't write the email to { $path }: { $why }
 kept-as-draft = { $why }. The email is in your drafts
 taken-over = I was interrupted before I could send it
 journal-failed = I couldn't save that I'm sending it, so I didn't send it
-rejected-login = the email server rejected my login: { $why }

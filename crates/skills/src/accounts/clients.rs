@@ -76,9 +76,8 @@ impl Sender {
                 let reply = client.send(envelope, before).await;
                 #[cfg(debug_assertions)]
                 if let (Some(world), Ok(_)) = (adjutant_store::simulation::world(), &reply) {
-                    let kind = adjutant_mail::ErrorKind::Network;
                     let lost =
-                        |may_have_happened| MailError { kind, message: "cut".into(), may_have_happened };
+                        |may_have_happened| MailError { may_have_happened, ..MailError::network("cut") };
                     world.mailed(message_id, mail).await.map_err(lost)?;
                 }
                 reply

@@ -117,19 +117,8 @@ impl From<adjutant_credential::ErrorKind> for ErrorKind {
     }
 }
 
-impl From<adjutant_mail::MailError> for SkillError {
-    fn from(error: adjutant_mail::MailError) -> Self {
-        let kind = ErrorKind::from(error.kind);
-        let message = match kind {
-            ErrorKind::Auth => ours!(l10n::email::rejected_login, error.message),
-            _ => error.message.into(),
-        };
-        Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
-    }
-}
-
-impl From<adjutant_dav::DavError> for SkillError {
-    fn from(error: adjutant_dav::DavError) -> Self {
+impl From<adjutant_credential::ServiceError> for SkillError {
+    fn from(error: adjutant_credential::ServiceError) -> Self {
         let kind = ErrorKind::from(error.kind);
         let message = match kind {
             ErrorKind::Auth => ours!(l10n::accounts::rejected_login, error.message),
