@@ -53,6 +53,19 @@ fn the_built_in_roles_are_sound_and_the_reading_ones_only_read() {
 }
 
 #[test]
+fn a_role_names_the_accounts_that_it_may_use() {
+    let role = |accounts: &str| {
+        format!("name = \"clerk\"\ndescription = \"d\"\nprompt = \"p\"\naccounts = {accounts}\n")
+    };
+    let (text, is_ok) = checked(&[("clerk.toml", &role("[\"work\", \" \"]"))]);
+    assert!(!is_ok && text.contains("`accounts`: a name is empty"), "{text}");
+    let folder = files(&[("clerk.toml", &role("[\"work\"]"))]);
+    let set = RoleSet::load(&[folder.path().to_path_buf()], &registry());
+    let text = show_named(&set, "clerk", &offered_here()).unwrap();
+    assert!(text.contains("accounts      work\n"), "{text}");
+}
+
+#[test]
 fn a_role_is_shown_with_what_it_may_do() {
     let set = RoleSet::load(&[], &registry());
     let text = show_named(&set, "reviewer", &offered_here()).unwrap();

@@ -116,11 +116,9 @@ fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorT
         |text: String| if is_clean { ours!("{}", Own(text)) } else { ours!("{}", FromOutside(text)) };
     match outcome {
         Outcome::Done => by_origin(undone(row, what)),
-        Outcome::Seen { are_told: true } => {
-            by_origin(undone(row, what)).and("\n").and(ours!(l10n::undo::guests_told))
-        }
-        Outcome::Seen { are_told: false } => {
-            by_origin(undone(row, what)).and("\n").and(ours!(l10n::undo::guests_not_told))
+        Outcome::Seen { are_told } => {
+            let whether = if are_told { l10n::undo::guests_told() } else { l10n::undo::guests_not_told() };
+            by_origin(undone(row, what)).and("\n").and(ours!("{}", Own(whether)))
         }
         Outcome::Changed => ours!(l10n::undo::changed_since, by_origin(what)),
         Outcome::Sent => ours!(l10n::undo::sent, by_origin(what)),
