@@ -1,7 +1,7 @@
 # Errors of the accounts on servers that the skills use.
 
 only-owners = only my owners can use this account
-# Of the calendar or of the contacts.
+# $why: in the server's words.
 rejected-login = the server rejected my login: { $why }
 # Of a person who may connect an account of their own.
 not-connected = no account is connected for this yet; `/connect` does it
