@@ -1,5 +1,7 @@
 //! A result that is the answer as it stands: one model call instead of two.
 
+use std::time::Duration;
+
 use adjutant_config::Policy;
 use adjutant_models::Role;
 use adjutant_store::{Batch, taints};
@@ -109,6 +111,17 @@ async fn a_plain_no_needs_no_words_of_a_model() {
         assert_eq!(app.requests(Who::Orchestrator).len(), requests);
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn that_nobody_answered_is_told_by_the_model() {
+    let script = once(|| create("a", "buy milk"));
+    let app = scripted_with(script, |config| config.approval.low = Policy::Ask).await;
+    app.says("ada", "buy milk").await;
+    app.passes(Duration::from_hours(25)).await;
+    app.sees("In my own words.").await;
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2);
+    app.ends_well().await;
 }
 
 const BRIEF: &str = "workflow:\n  name: brief\n  steps:\n    \

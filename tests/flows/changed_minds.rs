@@ -202,7 +202,7 @@ async fn of_two_questions_one_is_dropped_and_the_other_answered() {
     assert_eq!(titles(&app).await, ["pay the deposit"]);
     assert!(!done.text.contains('✗') && done.text.contains("✓ Added “pay the deposit”"), "{}", done.text);
     let error = app.agent(&done, "a").await.error.unwrap_or_default();
-    assert!(error.contains("rejected") && error.contains("changed in a later message"), "{error}");
+    assert!(error.contains("withdrawn") && error.contains("changed in a later message"), "{error}");
     app.ends_well().await;
 }
 

@@ -250,7 +250,7 @@ async fn a_turn_that_is_stopped_lets_go_of_its_call() {
 
 #[tokio::test]
 async fn a_server_that_wants_a_page_opened_first_is_called_again_once_it_was() {
-    for (press, end, calls) in [("Done", "completed", 2), ("Decline", "failed rejected", 1)] {
+    for (press, end, calls) in [("Done", "completed", 2), ("Decline", "failed unapproved", 1)] {
         let world = World::new().await;
         let app = app(&world, "", "first").await;
         let asked = app.says("ada", "note it").await;

@@ -195,5 +195,9 @@ mod tests {
         assert_eq!((refused.kind.as_str(), refused.recoverable), ("recipient", false));
         let unknown: CallError = serde_json::from_str(&error(ErrorKind::NotFound)).unwrap();
         assert!(unknown.recoverable);
+        for no in [ErrorKind::Rejected, ErrorKind::Unapproved, ErrorKind::Withdrawn] {
+            let refused: CallError = serde_json::from_str(&error(no)).unwrap();
+            assert_eq!((refused.kind, refused.recoverable), (no, false));
+        }
     }
 }

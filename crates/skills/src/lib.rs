@@ -69,6 +69,10 @@ words! {
         Budget = "budget",
         /// A person said no.
         Rejected = "rejected",
+        /// There was no yes, and the model tells why: it expired, or the person wrote more than a no.
+        Unapproved = "unapproved",
+        /// The question was dropped. What the person wants now is told there.
+        Withdrawn = "withdrawn",
         /// The person has written again, and that goes first.
         Overtaken = "overtaken",
         /// The model gave no usable answer.
@@ -81,7 +85,12 @@ words! {
 impl ErrorKind {
     /// Whether neither another attempt nor other arguments help.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Overtaken | Self::Budget)
+        self.is_no() || matches!(self, Self::Permission | Self::Recipient | Self::Overtaken | Self::Budget)
+    }
+
+    /// Whether a person was asked and there was no yes.
+    pub fn is_no(self) -> bool {
+        matches!(self, Self::Rejected | Self::Unapproved | Self::Withdrawn)
     }
 }
 

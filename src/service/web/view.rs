@@ -5,6 +5,7 @@ use std::path::Path;
 use adjutant_chat::Choice;
 use adjutant_l10n::page_talk;
 use adjutant_models::Usage;
+use adjutant_skills::ErrorKind;
 use adjutant_store::questions::{self, ClosedRow};
 use adjutant_store::tasks::TaskRow;
 use adjutant_store::timeline::{self, ReplyRow, SaidRow};
@@ -248,7 +249,8 @@ fn has_failed_part(all: &[Execution]) -> bool {
 
 /// Whether a person said no to it, which is no failure.
 fn is_rejected(execution: &Execution) -> bool {
-    execution.error.as_ref().is_some_and(|error| error["kind"] == "rejected")
+    let kind = execution.error.as_ref().and_then(|error| error["kind"].as_str()?.parse().ok());
+    kind.is_some_and(ErrorKind::is_no)
 }
 
 fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {

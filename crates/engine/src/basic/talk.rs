@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use adjutant_l10n as l10n;
+use adjutant_skills::Registry;
 use adjutant_skills::forms::Form;
-use adjutant_skills::{ErrorKind, Registry};
 use adjutant_types::ExecutionStatus;
 use adjutant_types::clock::long_date;
 use adjutant_types::text::shortened;
@@ -178,7 +178,7 @@ pub fn answer<'r>(ended: impl Iterator<Item = (&'r str, Report)>) -> String {
 
 fn outcome(text: &str, report: &Report) -> String {
     let (part, why) = (short(text), report.for_person());
-    let is_rejected = report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Rejected);
+    let is_rejected = report.error.as_ref().is_some_and(|error| error.kind.is_no());
     match report.status {
         status if status.ended_well() && why.is_empty() => l10n::basic::done(part),
         status if status.ended_well() => why,

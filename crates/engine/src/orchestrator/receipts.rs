@@ -137,9 +137,9 @@ impl Run<'_> {
             let report = call::report(row);
             let error = report.error.as_ref();
             // A model corrects wrong arguments, and a person knows what they rejected.
-            let is_expected = error.is_some_and(|error| {
-                matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected | ErrorKind::Overtaken)
-            });
+            let is_expected = error
+                .map(|error| error.kind)
+                .is_some_and(|kind| kind.is_no() || matches!(kind, ErrorKind::Params | ErrorKind::Overtaken));
             if is_expected {
                 continue;
             }

@@ -190,14 +190,13 @@ impl Run<'_> {
         for id in awaited.iter().flat_map(|call| &call.agents) {
             let agent = self.task_graph.get(id)?;
             let report = self.task_graph.report(agent);
-            let why = report.error.as_ref().filter(|error| error.kind == ErrorKind::Rejected);
-            let why = why.map(|error| error.message.whole()).unwrap_or_default();
+            let why = report.error.as_ref().map(|error| error.kind);
             // What a later message has changed is told there.
-            if agent.task.is_direct() && why == l10n::skills::withdrawn() {
+            if agent.task.is_direct() && why == Some(ErrorKind::Withdrawn) {
                 continue;
             }
             let is_asked = agent.task.as_answer && agent.task.is_direct();
-            if is_asked && why == l10n::skills::rejected() {
+            if is_asked && why == Some(ErrorKind::Rejected) {
                 is_rejected = true;
                 continue;
             }

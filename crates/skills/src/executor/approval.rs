@@ -10,7 +10,7 @@ use adjutant_turn::wording;
 use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    Allowance, Answer, Basis, ErrorText, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
+    Allowance, Answer, Basis, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use crate::builtin::{self, Preview};
 use crate::call::CallEnd;
 use crate::handlers::mcp::Asked;
 use crate::handlers::transfer;
-use crate::{ErrorKind, Failure, Result, Skill, SkillError, risk, sources};
+use crate::{ErrorKind, Result, Skill, SkillError, risk, sources};
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
 /// nobody, a person's stored yes to exactly this call, or a row whose work had begun with one of these.
@@ -65,10 +65,6 @@ const ANSWER: usize = 200;
 /// In how many of their last messages a person may have mentioned somebody.
 const MENTIONED_IN: i64 = 40;
 
-fn rejected(reason: ErrorText) -> Failure {
-    SkillError::new(ErrorKind::Rejected, reason).into()
-}
-
 impl ActiveCall<'_> {
     /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
     pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd> {
@@ -87,16 +83,18 @@ impl ActiveCall<'_> {
         }
         let arguments = self.call.arguments.to_string();
         let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
-            return Err(rejected(match (question.state, &question.answer) {
-                (_, Some(Answer::Withdrawn)) => ours!(skills::withdrawn),
-                (QuestionState::Expired, _) => ours!(skills::expired),
+            let (kind, why) = match (question.state, &question.answer) {
+                (_, Some(Answer::Withdrawn)) => (ErrorKind::Withdrawn, ours!(skills::withdrawn)),
+                (QuestionState::Expired, _) => (ErrorKind::Unapproved, ours!(skills::expired)),
                 _ => match inbox::last_answer(&ctx.store, &ctx.turn.id, &ctx.turn.person.id).await? {
                     Some(words) if words.contains(['?', '？']) || words.split_whitespace().count() > 3 => {
-                        ours!(skills::rejected_saying, Own(one_line(&words, ANSWER)))
+                        let words = Own(one_line(&words, ANSWER));
+                        (ErrorKind::Unapproved, ours!(skills::rejected_saying, words))
                     }
-                    _ => ours!(skills::rejected),
+                    _ => (ErrorKind::Rejected, ours!(skills::rejected)),
                 },
-            }));
+            };
+            return Err(SkillError::new(kind, why).into());
         };
         if let Some(limit) = self.postpone_if_at_limit().await? {
             return Ok(CallEnd::Suspended(Suspend::AtLimit(limit)));
@@ -110,7 +108,9 @@ impl ActiveCall<'_> {
             // Silence was the yes, which is none by itself: what trust asks for must be there still.
             QuestionState::Expired => match self.judge_effect(skill).await? {
                 Judgement::Run(basis) => basis,
-                Judgement::Ask(_) | Judgement::Deny => return Err(rejected(ours!(skills::expired))),
+                Judgement::Ask(_) | Judgement::Deny => {
+                    return Err(SkillError::new(ErrorKind::Unapproved, ours!(skills::expired)).into());
+                }
             },
             QuestionState::Pending | QuestionState::Answered => Basis::Approval,
         });

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use adjutant_chat::AgentProgress;
 use adjutant_chat::suggest::did_you_mean;
+use adjutant_skills::Registry;
 use adjutant_skills::call::CallError;
-use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::Result;
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -267,7 +267,7 @@ impl Agents {
 /// Whether a person said no to it, or to something below it.
 fn was_rejected(row: &ExecutionRow) -> bool {
     let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    error.is_some_and(|error| error.kind == ErrorKind::Rejected)
+    error.is_some_and(|error| error.kind.is_no())
 }
 
 /// Whether an agent's verdict is a no.

@@ -4,7 +4,6 @@ use adjutant_turn::journal::Suspend;
 use std::time::Duration;
 
 use adjutant_l10n as l10n;
-use adjutant_skills::ErrorKind;
 use adjutant_store::StoreError;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_types::{ExecutionStatus, block, metrics};
@@ -256,7 +255,7 @@ impl Run<'_> {
         }
         if let Some(error) = report.error.as_ref().filter(|_| report.bailout.is_none()) {
             // What comes next would build on it, and the rest of a plan can be changed.
-            if self.can_change() && error.kind != ErrorKind::Rejected {
+            if self.can_change() && !error.kind.is_no() {
                 let skill = error.skill.iter().map(|skill| format!("{skill}: ")).collect::<String>();
                 return Err(format!("{skill}{}", error.message.whole()).into());
             }
@@ -349,7 +348,7 @@ fn marked(row: Option<&ExecutionRow>, text: &str) -> String {
 
 /// Why a unit of work failed, and whether another attempt makes sense.
 fn failure(report: &Report) -> AttemptError {
-    let was_rejected = report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Rejected);
+    let was_rejected = report.error.as_ref().is_some_and(|error| error.kind.is_no());
     let may_have_happened = report.status == ExecutionStatus::Unknown
         || report.error.as_ref().is_some_and(|error| !error.recoverable);
     let line = report.line();

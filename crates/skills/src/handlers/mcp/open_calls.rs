@@ -101,7 +101,7 @@ impl Server {
         let tool = call.tool;
         if asked.is_some_and(Asked::is_in_vain) {
             let message = ours!(mcp::page_not_opened, self.shown());
-            return Err(SkillError::new(ErrorKind::Rejected, message));
+            return Err(SkillError::new(ErrorKind::Unapproved, message));
         }
         let session = self.session().await?;
         let in_use = session.begin();
