@@ -238,7 +238,7 @@ impl Scheduler {
                 // A pause that has begun isn't made longer.
                 let now = store.now();
                 let pause = other.bounds.every_s.saturating_mul(1000);
-                let next_at = if other.next_at <= now { now + pause } else { other.next_at };
+                let next_at = if other.is_due(now) { now + pause } else { other.next_at };
                 watches::change(batch, &other, &WatchRow { next_at, ..other.clone() });
                 others.push(other);
             }
