@@ -120,23 +120,24 @@ impl ActiveCall<'_> {
         if !is_tainted {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        let max = self.ctx.limits.budget.limits.recipients_per_turn as usize;
+        let is_settled = self.needs_no_wishes(&action).await?;
         // Before a wish for another thing is used up for it.
-        if self.puts_back(skill, &action).await? {
+        if !is_settled && self.puts_back(skill, &action).await? {
             // Where to is no choice of whoever wrote what the turn has read.
             let done = undo::told(&self.context(self.effect(skill), false)).await?.unwrap_or_default();
             let undo = Action { kind: ActionKind::Undo, targets: vec![Target::Named(done)] };
-            if let Judgement::Run(basis) = self.judge_tainted(&undo, (0, max)).await? {
+            if let Judgement::Run(basis) = self.judge_tainted(&undo, 0, false).await? {
                 return Ok(Judgement::Run(basis));
             }
         }
-        let judged = self.judge_tainted(&action, (reached, max)).await?;
+        let judged = self.judge_tainted(&action, reached, is_settled).await?;
         let made = match only_reminds(handler(skill), self.call.arguments) {
             true => Some(ActionKind::TaskCreate),
             false => self.wished_as_new(&action),
         };
         if let (Judgement::Ask(_), Some(kind)) = (&judged, made) {
-            return self.judge_tainted(&Action { kind, ..action }, (0, max)).await;
+            let action = Action { kind, ..action };
+            return self.judge_tainted(&action, 0, self.needs_no_wishes(&action).await?).await;
         }
         Ok(judged)
     }
@@ -163,9 +164,6 @@ impl ActiveCall<'_> {
         let may_be = matches!(action.kind, EventChange | EventDelete | MailSort);
         let reader = self.executor.intent.as_ref().filter(|_| may_be && self.ctx.trust.workflow.is_empty());
         let (Some(builtin), Some(model)) = (implementation(skill), reader) else { return Ok(false) };
-        if self.needs_no_wishes(action).await? {
-            return Ok(false);
-        }
         let wishes = &wishes::of(self.ctx, self.registry, model).await?.wishes;
         let is_wished = wishes.all.iter().any(|wish| wish.kind == Undo);
         Ok(is_wished && builtin.puts_back(&self.context(self.effect(skill), false)).await?)
@@ -191,9 +189,10 @@ impl ActiveCall<'_> {
         is_meant.then_some(made)
     }
 
-    /// Applies the table to an effect in a tainted turn.
-    async fn judge_tainted(&self, action: &Action, recipients: (usize, usize)) -> Result<Judgement> {
+    /// Applies the table to an effect in a tainted turn, unless a bare yes has settled it.
+    async fn judge_tainted(&self, action: &Action, reached: usize, is_settled: bool) -> Result<Judgement> {
         let ctx = self.ctx;
+        let recipients = (reached, ctx.limits.budget.limits.recipients_per_turn as usize);
         let words = ctx.words().await?;
         let mut shown = wishes::shown(ctx, self.registry).await?;
         let reader = self.executor.intent.as_ref().filter(|_| ctx.trust.workflow.is_empty());
@@ -213,7 +212,7 @@ impl ActiveCall<'_> {
         if self.is_linked(action).await? {
             return Ok(Judgement::Run(Basis::Linked));
         }
-        if self.needs_no_wishes(action).await? {
+        if is_settled {
             return Ok(Judgement::Run(Basis::OwnWords));
         }
         let judged = match reader {
