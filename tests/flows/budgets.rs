@@ -6,7 +6,7 @@ use adjutant_config::{Config, Policy};
 use adjutant_models::price::Price;
 use adjutant_models::{Request, Usage};
 use adjutant_store::spending;
-use adjutant_types::{StopReason, TurnStatus};
+use adjutant_types::{Bailout, TurnStatus};
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, plan, results, scripted_with, skill};
@@ -364,7 +364,7 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
     Shall I continue?
     ");
     let row = app.agent(&asked, "a").await;
-    assert_eq!((row.status.as_str(), row.bailout.map(StopReason::as_str)), ("partial", Some("tokens")));
+    assert_eq!((row.status.as_str(), row.bailout.map(Bailout::as_str)), ("partial", Some("tokens")));
     assert!(row.error.as_deref().unwrap().contains("\"kind\":\"budget\""), "{row:?}");
     let done = app.presses("ada", &asked, "Continue").await;
     assert!(done.text.contains("partial") && done.text.contains("buy milk"), "{}", done.text);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use adjutant_types::{ExecutionKind, ExecutionStatus, StopReason};
+use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus};
 use serde_json::json;
 
 use crate::app::{plan, results, scripted, scripted_with};
@@ -44,7 +44,7 @@ async fn a_model_that_always_delegates_is_stopped_by_a_question_or_ends_partial(
     .await;
     let heard = app.says("ada", "go").await;
     let top = app.agent(&heard, "top").await;
-    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(StopReason::Agents)));
+    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(Bailout::Agents)));
     assert_eq!(app.executions(&heard).await.iter().filter(|row| row.kind == ExecutionKind::Agent).count(), 5);
     app.ends_well().await;
 
@@ -60,7 +60,7 @@ async fn a_model_that_always_delegates_is_stopped_by_a_question_or_ends_partial(
     .await;
     let heard = app.says("ada", "go").await;
     let top = app.agent(&heard, "top").await;
-    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(StopReason::ModelCalls)));
+    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(Bailout::ModelCalls)));
     assert_eq!(
         app.executions(&heard).await.iter().filter(|row| row.kind == ExecutionKind::Agent).count(),
         20
@@ -113,7 +113,7 @@ async fn a_reviewer_that_never_agrees_ends_after_two_rounds_and_the_person_is_to
     let app = scripted(script).await;
     let heard = app.says("ada", "go").await;
     let top = app.agent(&heard, "do").await;
-    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(StopReason::Agents)));
+    assert_eq!((top.status, top.bailout), (ExecutionStatus::Partial, Some(Bailout::Agents)));
     assert_eq!(app.executions(&heard).await.iter().filter(|row| row.kind == ExecutionKind::Agent).count(), 3);
     app.ends_well().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use adjutant_config::Policy;
 use adjutant_models::ModelErrorKind;
 use adjutant_models::Role;
-use adjutant_types::StopReason;
+use adjutant_types::Bailout;
 use serde_json::{Value, json};
 
 use crate::app::{
@@ -496,7 +496,7 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
         ]
     );
     let greedy = app.agent(&heard, "greedy").await;
-    assert_eq!(greedy.bailout.map(StopReason::as_str), Some("tool_calls"));
+    assert_eq!(greedy.bailout.map(Bailout::as_str), Some("tool_calls"));
     assert_eq!(greedy.result.as_deref(), Some("Added “task 0”\nAdded “task 1”"));
     let told = app.agent(&heard, "after").await.result.unwrap();
     assert!(
@@ -517,7 +517,7 @@ async fn calls_beyond_the_last_one_of_a_response_are_not_run() {
     let app = scripted(script).await;
     let heard = app.says("ada", "go").await;
     let row = app.agent(&heard, "a").await;
-    assert_eq!((row.status.as_str(), row.bailout.map(StopReason::as_str)), ("partial", Some("tool_calls")));
+    assert_eq!((row.status.as_str(), row.bailout.map(Bailout::as_str)), ("partial", Some("tool_calls")));
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
     app.ends_well().await;
 }
@@ -531,7 +531,7 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
     let app = scripted_with(script, |config| config.limits.agent_timeout = Duration::from_millis(40)).await;
     let heard = app.says("ada", "go").await;
     assert_eq!(app.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
-    assert_eq!(app.agent(&heard, "slow").await.bailout.map(StopReason::as_str), Some("time"));
+    assert_eq!(app.agent(&heard, "slow").await.bailout.map(Bailout::as_str), Some("time"));
     app.ends_well().await;
 }
 

@@ -3,7 +3,7 @@
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::people;
 use adjutant_store::{Batch, Stale, asked};
-use adjutant_types::{ExecutionStatus, StopReason, Taint};
+use adjutant_types::{Bailout, ExecutionStatus, Taint};
 
 use crate::world::{World, execution, refused, stale};
 
@@ -63,7 +63,7 @@ async fn a_row_is_kept_as_it_was(world: World) {
         result: Some("it failed".into()),
         data: Some("[1]".into()),
         error: Some("{}".into()),
-        bailout: Some(StopReason::Time),
+        bailout: Some(Bailout::Time),
         untrusted: true,
         account: "a1".into(),
         started_at: None,
@@ -167,7 +167,7 @@ async fn a_closing_is_written_whole(world: World) {
         answer: Some(r#"{"details":"x"}"#.into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),
-        bailout: Some(StopReason::Time),
+        bailout: Some(Bailout::Time),
         untrusted: true,
         started_at: Some(7),
     };

@@ -6,12 +6,11 @@ use sqlx_core::error::BoxDynError;
 use sqlx_core::types::Type;
 
 use crate::{
-    AccountId, AccountState, Basis, Bounds, Condition, ConversationId, Ending, ExecutionId, ExecutionKind,
-    ExecutionStatus, FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState, LoginId,
-    LoginState, Mark, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority,
+    AccountId, AccountState, Bailout, Basis, Bounds, Condition, ConversationId, Ending, ExecutionId,
+    ExecutionKind, ExecutionStatus, FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState,
+    LoginId, LoginState, Mark, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority,
     ProviderKind, QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState,
-    StopReason, Taint, TaskId, TaskState, TurnId, TurnStatus, WatchAction, WatchId, WatchItem, WatchSource,
-    WatchState,
+    Taint, TaskId, TaskState, TurnId, TurnStatus, WatchAction, WatchId, WatchItem, WatchSource, WatchState,
 };
 
 macro_rules! text_column {
@@ -41,7 +40,7 @@ text_column! { |id| Ok(id.into());
 }
 
 text_column! { |text| Ok(text.parse()?);
-    StopReason, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
+    Bailout, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, ProviderKind, AccountState, LoginState,
     WatchAction, WatchState, ItemState
 }

@@ -40,8 +40,8 @@ pub use prompt_text::PromptText;
 pub use questions::{Answer, IN_WORDS, MEANT_OTHER, QuestionKind, with_words};
 pub use risk::Risk;
 pub use states::{
-    AccessLevel, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState,
-    QuestionState, RoomAnswers, RunStatus, StopReason, TurnStatus, UnknownWord,
+    AccessLevel, Bailout, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
+    OutboxState, QuestionState, RoomAnswers, RunStatus, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};

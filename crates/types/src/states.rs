@@ -68,7 +68,7 @@ impl ExecutionStatus {
 
 words! {
     /// The limit that ended an execution early.
-    StopReason {
+    Bailout {
         ToolCalls = "tool_calls",
         Time = "time",
         Tokens = "tokens",

@@ -1,11 +1,11 @@
 //! Ids and states are text in the database.
 
 use adjutant_types::{
-    AccountId, AccountState, Basis, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus,
-    FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState, LoginId, LoginState, MemoryId,
-    MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind, QuestionId, QuestionState,
-    RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState, StopReason, Taint, TaskId, TaskState, TurnId,
-    TurnStatus, WatchAction, WatchId, WatchState,
+    AccountId, AccountState, Bailout, Basis, ConversationId, Ending, ExecutionId, ExecutionKind,
+    ExecutionStatus, FileId, FileKind, FileProblem, InboxKind, InstanceId, ItemId, ItemState, LoginId,
+    LoginState, MemoryId, MessageForm, OutboxId, OutboxState, PersonId, PinKind, Priority, ProviderKind,
+    QuestionId, QuestionState, RoomAnswers, RuleId, RunStatus, ScheduleId, ScheduleState, Taint, TaskId,
+    TaskState, TurnId, TurnStatus, WatchAction, WatchId, WatchState,
 };
 
 use crate::Value;
@@ -40,7 +40,7 @@ macro_rules! text_column {
 
 text_column! {
     ConversationId, ExecutionId, FileId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId,
-    StopReason, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
+    Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, AccountId, LoginId, ProviderKind,
     AccountState, LoginState, WatchId, ItemId, WatchAction, WatchState, ItemState
 }

@@ -1,8 +1,8 @@
 //! The execution journal: each piece of work, and how it ended.
 
 use adjutant_types::{
-    AccountId, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId,
-    StopReason, Taint, TurnId,
+    AccountId, Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId,
+    Taint, TurnId,
 };
 use sqlx::FromRow;
 
@@ -81,7 +81,7 @@ pub struct ExecutionRow {
     /// JSON: the contract's error.
     pub error: Option<String>,
     /// The limit that ended a partial execution.
-    pub bailout: Option<StopReason>,
+    pub bailout: Option<Bailout>,
     /// Result or data come from outside.
     #[sqlx(try_from = "Flag")]
     pub untrusted: bool,
@@ -169,7 +169,7 @@ pub struct Closing {
     pub answer: Option<String>,
     pub data: Option<String>,
     pub error: Option<String>,
-    pub bailout: Option<StopReason>,
+    pub bailout: Option<Bailout>,
     pub untrusted: bool,
     /// The outside sources of what it was given and read.
     pub taint: Taint,

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 pub use adjutant_config::Limits;
 use adjutant_store::spending::Amount;
-use adjutant_types::StopReason;
+use adjutant_types::Bailout;
 use parking_lot::Mutex;
 
 /// What there is too much of: in a turn, in a person's day, in everybody's day, or in a conversation.
@@ -38,10 +38,10 @@ impl Limit {
     }
 
     /// How it ends an agent midway; none for limits that only hold agents back.
-    pub fn bailout(self) -> Option<StopReason> {
+    pub fn bailout(self) -> Option<Bailout> {
         match self {
-            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(StopReason::Tokens),
-            Self::Cost | Self::DayCost | Self::AllDayCost => Some(StopReason::Cost),
+            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(Bailout::Tokens),
+            Self::Cost | Self::DayCost | Self::AllDayCost => Some(Bailout::Cost),
             _ => None,
         }
     }

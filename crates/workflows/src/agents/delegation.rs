@@ -19,7 +19,7 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::dialogue::Round;
 use adjutant_turn::journal::{Dialogue, Limit, Suspend, TurnContext, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{AccessLevel, ExecutionKind, ExecutionStatus, PromptText, StopReason, metrics};
+use adjutant_types::{AccessLevel, Bailout, ExecutionKind, ExecutionStatus, PromptText, metrics};
 use derive_more::From;
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -136,7 +136,7 @@ impl Agents {
                     dialogue.set_result(call.idx, PromptText::of_model(json!({"error": reason})))
                 }
                 Err(Refusal::Spent(reason)) => {
-                    let limit = StopReason::Agents.as_str();
+                    let limit = Bailout::Agents.as_str();
                     dialogue
                         .set_result(call.idx, PromptText::of_model(json!({"error": reason, "limit": limit})));
                 }
@@ -283,14 +283,14 @@ pub(super) fn skill_calls(task: &AgentTask, round: &Round) -> usize {
 }
 
 /// Whether a limit has stopped an agent from delegating.
-pub(super) fn bailout(dialogue: &Dialogue) -> Option<StopReason> {
+pub(super) fn bailout(dialogue: &Dialogue) -> Option<Bailout> {
     let calls = dialogue.rounds().iter().flat_map(|round| &round.calls);
     let mut results = calls.filter(|call| call.name == DELEGATE).filter_map(|call| call.result.as_deref());
     let is_limit = |result: &str| {
         let value: Option<Value> = serde_json::from_str(result).ok();
-        value.is_some_and(|value| value["limit"] == StopReason::Agents.as_str())
+        value.is_some_and(|value| value["limit"] == Bailout::Agents.as_str())
     };
-    results.any(is_limit).then_some(StopReason::Agents)
+    results.any(is_limit).then_some(Bailout::Agents)
 }
 
 /// Shows a child in the turn's progress, below its parent.

@@ -7,7 +7,7 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::{Result, Stale, StoreError};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionKind, ExecutionStatus, FromConfig, StopReason, Taint, ours};
+use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
 use serde_json::{Value, json};
 
 use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
@@ -20,7 +20,7 @@ impl Agents {
         registry: &Registry,
         (row, task): (&ExecutionRow, &AgentTask),
         text: String,
-        bailout: Option<StopReason>,
+        bailout: Option<Bailout>,
     ) -> Result<AgentEnd> {
         let rows = executions::of_agent(&ctx.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(report).collect();
@@ -46,14 +46,14 @@ impl Agents {
             ExecutionStatus::Unknown => unknown.and_then(|call| call.error.clone()),
             ExecutionStatus::Failed => calls.last().and_then(|call| call.error.clone()),
             ExecutionStatus::Partial => match bailout {
-                Some(StopReason::Tokens | StopReason::Cost) => {
+                Some(Bailout::Tokens | Bailout::Cost) => {
                     Some(error(ErrorKind::Budget, ours!(l10n::turns::budget_used_up)))
                 }
-                Some(StopReason::ModelCalls) => {
+                Some(Bailout::ModelCalls) => {
                     let max_calls = task.max_model_calls();
                     Some(error(ErrorKind::Budget, l10n::roles::no_more_model_calls(max_calls)))
                 }
-                Some(StopReason::Agents) => Some(error(ErrorKind::Budget, l10n::roles::no_more_agents())),
+                Some(Bailout::Agents) => Some(error(ErrorKind::Budget, l10n::roles::no_more_agents())),
                 _ => open.last().and_then(|call| call.error.clone()),
             },
             _ => None,
@@ -85,7 +85,7 @@ impl Agents {
         row: &ExecutionRow,
         status: ExecutionStatus,
         error: Option<CallError>,
-        bailout: Option<StopReason>,
+        bailout: Option<Bailout>,
     ) -> Result<AgentEnd> {
         let rows = self.close_calls(ctx, registry, row).await?;
         let unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);

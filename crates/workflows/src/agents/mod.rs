@@ -34,7 +34,7 @@ use adjutant_turn::journal::{
     Dialogue, Limit, LimitReached, Prefix, Progress, Slot, Suspend, TurnContext, fail_point, ledger,
 };
 use adjutant_turn::wording;
-use adjutant_types::{ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, StopReason, ours};
+use adjutant_types::{Bailout, ErrorText, ExecutionId, ExecutionStatus, Own, PromptText, ours};
 
 use crate::roles::Roles;
 
@@ -66,7 +66,7 @@ struct AgentRun<'a> {
 
 /// The outcome of the work of a sub-agent's model.
 enum Work {
-    Answered { text: String, bailout: Option<StopReason> },
+    Answered { text: String, bailout: Option<Bailout> },
     Failed(CallError),
     Suspended(Suspend),
 }
@@ -132,8 +132,7 @@ impl Agents {
             None => {
                 let message = l10n::runs::run_out_of_time(wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
-                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(StopReason::Time))
-                    .await
+                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time)).await
             }
             Some(Work::Suspended(suspend)) => Ok(AgentEnd::Suspended(suspend)),
             Some(Work::Failed(error)) => {
@@ -198,7 +197,7 @@ impl Agents {
                 let note = wording::roles::progress(task.path(), used(&made), max_calls);
                 ctx.io.sub_progress.note(&task.agent_id, note);
             }
-            let bailout = (used(&made) > max_calls as usize).then_some(StopReason::ToolCalls);
+            let bailout = (used(&made) > max_calls as usize).then_some(Bailout::ToolCalls);
             let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
             if let Some(round) = dialogue.unanswered().cloned() {
                 let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
@@ -221,7 +220,7 @@ impl Agents {
             }
             if dialogue.recorded() >= task.max_model_calls() {
                 let text = dialogue.rounds().last().map(|round| round.text.clone()).unwrap_or_default();
-                return Ok(Work::Answered { text, bailout: Some(StopReason::ModelCalls) });
+                return Ok(Work::Answered { text, bailout: Some(Bailout::ModelCalls) });
             }
             if let Err(limit) = ctx.limits.budget.before_model_call() {
                 return Ok(stopped(limit, &dialogue));

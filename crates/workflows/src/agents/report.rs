@@ -3,7 +3,7 @@
 use adjutant_skills::call::CallError;
 use adjutant_skills::sources;
 use adjutant_store::executions::ExecutionRow;
-use adjutant_types::{ExecutionId, ExecutionKind, ExecutionStatus, PromptText, StopReason, Taint};
+use adjutant_types::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
 use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
@@ -29,7 +29,7 @@ pub struct Report {
     pub duration_ms: i64,
     pub error: Option<CallError>,
     /// The limit that ended it.
-    pub bailout: Option<StopReason>,
+    pub bailout: Option<Bailout>,
     /// Its role, if that is one of a file.
     pub role: Option<String>,
     /// Its output besides the summary.

@@ -29,7 +29,7 @@ use adjutant_store::{Result, Store, retention};
 use adjutant_turn::trust::Wishes;
 use adjutant_types::clock::rfc3339;
 use adjutant_types::{
-    ExecutionId, ExecutionKind, ExecutionStatus, PersonId, StopReason, Taint, TurnId, TurnStatus,
+    Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId, TurnStatus,
 };
 
 use crate::agents::AgentTask;
@@ -121,7 +121,7 @@ pub struct Execution {
     pub tokens: Usage,
     pub cost_usd: f64,
     /// The limit that ended it early.
-    pub bailout: Option<StopReason>,
+    pub bailout: Option<Bailout>,
     pub started_at: Option<String>,
     /// How long it took, or has taken so far.
     pub duration_ms: i64,

@@ -2,7 +2,7 @@
 
 use adjutant_store::executions::Closing;
 use adjutant_test_support::journal::{TestStore, busy_turn};
-use adjutant_types::{ExecutionKind, ExecutionStatus, StopReason, Taint, TurnStatus};
+use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
 use serde_json::json;
 
 use super::text::{arguments, clean, count, cut, duration, fit, wrap};
@@ -251,7 +251,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     app.skill(&turn, "asks", 0, "email.send", json!({})).await;
     app.write(|batch| executions::wait(batch, &"asks-0".into())).await;
     app.later(1900);
-    let early = Closing { bailout: Some(StopReason::ToolCalls), ..Closing::default() };
+    let early = Closing { bailout: Some(Bailout::ToolCalls), ..Closing::default() };
     app.close("short", ExecutionStatus::Partial, early).await;
     app.failed("runs", ExecutionStatus::Timeout, "timeout", "it ran out of time (2 minutes)").await;
     let trace = load(&app.store, &turn, false).await.unwrap();
@@ -384,7 +384,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         cost_usd: 1.0,
         answer: None,
         max_tool_calls: None,
-        bailout: Some(StopReason::Cost),
+        bailout: Some(Bailout::Cost),
         started_at: None,
         duration_ms: to - from,
         calls: None,
