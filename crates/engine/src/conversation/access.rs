@@ -1,4 +1,5 @@
-//! Decides who may talk to the assistant. No turn begins to run without an [`Admitted`], which only this module makes.
+//! Decides who may talk to the assistant. No journalled message begins a turn without an [`Admitted`], which only this
+//! module makes.
 //!
 //! Access is denied by default. Owners, people in the configuration, and people let in by a code have access. Nothing
 //! is cached here, so changes apply from the next message on.
@@ -12,16 +13,11 @@ use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::{Result, Store, access};
 use adjutant_types::{ConversationId, InstanceId};
 
-/// A journalled row that isn't waiting for its sender's pairing. A turn needs one to start.
+/// A journalled row that isn't waiting for its sender's pairing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted(InboxRow);
 
 impl Admitted {
-    /// A message of somebody who may speak, as intake found out a moment ago.
-    pub(crate) fn arriving(row: InboxRow) -> Self {
-        Self(row)
-    }
-
     pub(super) fn into_row(self) -> InboxRow {
         self.0
     }

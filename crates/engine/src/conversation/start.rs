@@ -19,7 +19,7 @@ use super::commands::short;
 use super::turn::LeasedTurn;
 
 impl Conversations {
-    /// Journals a message and starts its turn in the same commit.
+    /// Journals a message that intake has just let in, and starts its turn in the same commit.
     ///
     /// A crash before that commit leaves nothing, so the platform delivers the message again; one after it leaves a
     /// running turn, which is continued.
@@ -27,9 +27,8 @@ impl Conversations {
     /// # Errors
     /// [`adjutant_store::StoreError::Stale`] if it was journalled before, if something in the lane goes before it, or if
     /// another process works on this conversation.
-    pub async fn journal_and_begin(&self, admitted: Admitted) -> Result<LeasedTurn> {
-        let row = admitted.into_row();
-        let turn = self.new_turn(&row, std::slice::from_ref(&row));
+    pub(crate) async fn journal_and_begin(&self, row: &InboxRow) -> Result<LeasedTurn> {
+        let turn = self.new_turn(row, std::slice::from_ref(row));
         let (name, mut batch) = (lane(&turn.conversation_id, 0), Batch::new());
         self.instance.take(&name, &mut batch);
         turns::must_be_first(&mut batch, &name, &turn.conversation_id);

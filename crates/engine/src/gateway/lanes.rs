@@ -72,7 +72,7 @@ enum Next {
 
 /// The outcome of [`Lanes::begin_on_arrival`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnArrival {
+pub(super) enum OnArrival {
     /// It is journalled, and its lane has seen to it.
     Journalled,
     /// It was journalled before.
@@ -97,7 +97,7 @@ impl Lanes {
     }
 
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
-    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival> {
+    pub(super) async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival> {
         let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
@@ -129,7 +129,7 @@ impl Lanes {
         if self.count_start(&row.person_id, row.received_at).await?.is_some() {
             return Ok(None);
         }
-        let begun = self.conversations.journal_and_begin(Admitted::arriving(row.clone())).await;
+        let begun = self.conversations.journal_and_begin(row).await;
         if begun.is_err() {
             self.pace.uncount(&row.person_id).await;
         }
