@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_store::Stale;
 use adjutant_store::questions::{self, QuestionRow};
-use adjutant_store::{Batch, asked, outbox, turns};
+use adjutant_store::{Batch, asked, control, outbox, turns};
 use adjutant_types::{Allowance, Answer, OutboxId, QuestionKind, QuestionState, TurnStatus};
 
 use crate::outbox::{open, say, say_in_turn};
@@ -392,7 +392,7 @@ async fn a_call_that_waits_for_the_question_of_another_goes_on_with_it(world: Wo
     let asleep = async || {
         let sleeps = |batch: &mut Batch| {
             turns::sleep(batch, &turn.id);
-            turns::wake_if_answered(batch, &turn);
+            control::wake_if_answered(batch, &turn);
         };
         world.write(sleeps).await.unwrap();
         turns::by_id(&world.store, &turn.id).await.unwrap().unwrap().status

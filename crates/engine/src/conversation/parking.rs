@@ -123,7 +123,7 @@ impl Conversations {
         turns::sleep(&mut batch, &leased.turn.id);
         ctx.free_all(&mut batch);
         batch.append(question);
-        turns::wake_if_answered(&mut batch, &leased.turn);
+        control::wake_if_answered(&mut batch, &leased.turn);
         self.store.write(batch).await?;
         fail_point("turn-asleep");
         ctx.wake_delivery();

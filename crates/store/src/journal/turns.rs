@@ -195,17 +195,6 @@ pub fn sleep(batch: &mut Batch, turn: &TurnId) {
     batch.run("UPDATE turns SET status = 'waiting', progress = NULL WHERE id = $1", [turn.into()]);
 }
 
-/// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.
-pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
-    let sql = "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-        OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
-          AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
-         WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-         AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
-          AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))";
-    batch.run(sql, [(&turn.id).into(), turn.budget_from.into()]);
-}
-
 pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }

@@ -6,6 +6,7 @@ use adjutant_types::{
 
 use crate::outbox::anybody;
 use crate::questions::{self, QuestionRow};
+use crate::turns::TurnRow;
 use crate::{Batch, Result, Stale, Store};
 
 /// The person who answers from this machine's command line.
@@ -135,15 +136,33 @@ pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
     batch.run("UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'", [turn.into()]);
 }
 
+/// Whether a turn has work that waits, and everything that was asked for it is answered.
+macro_rules! is_answered {
+    () => {
+        "EXISTS (SELECT 1 FROM executions e JOIN questions q ON q.turn_id = e.turn_id \
+         AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%') WHERE e.turn_id = turns.id \
+         AND e.status = 'waiting' GROUP BY e.id HAVING count(CASE WHEN q.state = 'pending' THEN 1 END) = 0)"
+    };
+}
+
+/// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.
+pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
+    let sql = concat!(
+        "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 OR ",
+        is_answered!(),
+        ")"
+    );
+    batch.run(sql, [(&turn.id).into(), turn.budget_from.into()]);
+}
+
 /// The signals from other processes for the running turns of an instance.
 pub async fn signals(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, ControlSignal)>> {
-    let sql = "SELECT id, coalesce(ending, '') FROM turns \
-        WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
-        (SELECT 1 FROM questions p JOIN executions e ON e.turn_id = p.turn_id \
-          AND (e.id = p.execution_id OR e.asked LIKE '%\"' || p.id || '\"%') \
-         WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-         AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id AND q.state = 'pending' \
-          AND (q.execution_id = e.id OR e.asked LIKE '%\"' || q.id || '\"%'))))";
+    let sql = concat!(
+        "SELECT id, coalesce(ending, '') FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 \
+         AND (ending IN ('stop', 'pause') OR ",
+        is_answered!(),
+        ")"
+    );
     let rows: Vec<(TurnId, String)> = store.all(sql, &[instance.into()]).await?;
     let signal = |ending: &str| match ending {
         "stop" => ControlSignal::Stop,
