@@ -247,7 +247,7 @@ impl Deliverer {
     fn may_replace(&self, row: &OutboxRow, is_draft: bool) -> bool {
         let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
         let stale = i64::try_from(STALE.as_millis()).unwrap_or(i64::MAX);
-        row.part == 0 && row.choices == "[]" && (is_draft || age <= stale)
+        row.part == 0 && row.outbound().choices.is_empty() && (is_draft || age <= stale)
     }
 
     /// Stores a receipt and removes the progress message.
