@@ -9,10 +9,10 @@ use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+use adjutant_types::{ExecutionStatus, QuestionKind};
 use futures::FutureExt;
 
-use super::questions::{ask, of_run, question};
+use super::questions::{answer, ask, choice_of, question};
 use super::unit::{name_of, new_row};
 use super::{NotStarted, Runner, start};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
@@ -28,11 +28,8 @@ impl Runner {
         row: &ExecutionRow,
         words: &str,
     ) -> Result<Workflow, NotStarted> {
-        let asked = of_run(ctx, row).await?;
-        if let Some(question) =
-            asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }))
-        {
-            return self.decided(ctx, row, question, words).await;
+        if let Some(question) = choice_of(ctx, row).await? {
+            return self.decided(ctx, row, &question, words).await;
         }
         let workflow = self.by_model(ctx, registry, row, words).await?;
         Err(self.ask_whether(ctx, row, &workflow, words).await?.into())
@@ -133,10 +130,7 @@ impl Runner {
         let text = wording::choose(&sentences, &options);
         let (subject, draft) = (runs::draft_subject(&workflow.name), Some(workflow.text.clone()));
         let question = question(row, QuestionKind::Choice { subject, options, draft }, text);
-        let mut batch = ctx.batch();
-        executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question, Some(file)).await?;
-        Ok(Suspend::ForPerson)
+        ask(ctx, ctx.batch(), question, Some(file)).await
     }
 
     /// Acts on the answer about a draft.
@@ -150,11 +144,7 @@ impl Runner {
         let QuestionKind::Choice { subject, options, draft } = &question.kind else {
             return Err(Suspend::ForPerson.into());
         };
-        let answer = match (question.state, &question.answer) {
-            (QuestionState::Pending, _) => return Err(Suspend::ForPerson.into()),
-            (_, Some(answer)) => answer.as_str(),
-            _ => return Err(l10n::runs::draft_expired().into()),
-        };
+        let answer = answer(question)?.ok_or_else(l10n::runs::draft_expired)?.as_str();
         // An earlier version kept it as the subject.
         let text = draft.as_deref().unwrap_or(subject);
         let workflow = parse("draft.yaml", text).map_err(|_| l10n::runs::draft_gone())?;

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use adjutant_l10n as l10n;
 use adjutant_skills::Registry;
 use adjutant_store::Result;
-use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::executions::{Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::usage::role_history;
 use adjutant_turn::journal::{Question, Suspend, TurnContext, fail_point};
 use adjutant_turn::wording::plans as words;
-use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState, block};
+use adjutant_types::{Answer, ExecutionStatus, QuestionKind, block};
 
-use super::questions::{ask, of_run, question};
+use super::questions::{answer, ask, of_run, question};
 use super::rest::Rest;
 use super::{NotStarted, Runner, keys};
 use crate::agents::{AgentTask, Assignment, Report};
@@ -107,10 +107,7 @@ impl Runner {
     async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend> {
         let kind = QuestionKind::Input { name: l10n::plans::change_question() };
         let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
-        let mut batch = ctx.batch();
-        executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question, None).await?;
-        Ok(Suspend::ForPerson)
+        ask(ctx, ctx.batch(), question, None).await
     }
 
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
@@ -148,10 +145,8 @@ impl Runner {
         let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
         let mut batch = ctx.batch();
         runs::insert_plan(&mut batch, &plan_row);
-        executions::wait(&mut batch, &row.id);
         fail_point("plan-made");
-        ask(ctx, batch, question, None).await?;
-        Ok(Suspend::ForPerson)
+        Ok(ask(ctx, batch, question, None).await?)
     }
 
     /// The planner's plan. Its errors are put to it once.
@@ -237,15 +232,6 @@ impl Runner {
         let (estimate, cost_usd) = self.estimate(ctx, registry, workflow, Some(&history));
         let Range(usual, most) = estimate.model_calls;
         Ok(Forecast { model_calls: (usual, most), cost_usd, basis })
-    }
-}
-
-/// The answer to a question of a plan, once none is waited for; none if nobody gave one.
-fn answer(question: &QuestionRow) -> Result<Option<&Answer>, Suspend> {
-    match (question.state, &question.answer) {
-        (QuestionState::Pending, _) => Err(Suspend::ForPerson),
-        (QuestionState::Answered, answer) => Ok(answer.as_ref()),
-        _ => Ok(None),
     }
 }
 

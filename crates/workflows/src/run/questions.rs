@@ -7,7 +7,7 @@ use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Batch, Result};
 use adjutant_turn::journal::{Question, Suspend, TurnContext, below_unshown, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionStatus, QuestionKind, QuestionState};
+use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::{Map, Value};
 
 use super::state::{StepOutcome, StepResult};
@@ -31,24 +31,40 @@ pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<
     Ok(asked)
 }
 
+/// The choice that an execution asked for.
+pub(super) async fn choice_of(ctx: &TurnContext, row: &ExecutionRow) -> Result<Option<QuestionRow>> {
+    let mut asked = of_run(ctx, row).await?.into_iter();
+    Ok(asked.find(|question| matches!(question.kind, QuestionKind::Choice { .. })))
+}
+
+/// The answer to a question, once none is waited for; none if nobody gave one.
+pub(super) fn answer(question: &QuestionRow) -> Result<Option<&Answer>, Suspend> {
+    match (question.state, &question.answer) {
+        (QuestionState::Pending, _) => Err(Suspend::ForPerson),
+        (QuestionState::Answered, answer) => Ok(answer.as_ref()),
+        _ => Ok(None),
+    }
+}
+
 pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> Question<'_> {
     Question { kind, execution: Some(&row.id), text, choices: |_| Vec::new() }
 }
 
-/// Asks below what the model said before, in one commit with the batch. A file follows the question.
+/// Asks below what the model said before, in one commit with the batch, and waits. A file follows the question.
 pub(super) async fn ask(
     ctx: &TurnContext,
     mut batch: Batch,
     question: Question<'_>,
     file: Option<OutgoingFile>,
-) -> Result<()> {
+) -> Result<Suspend> {
     let _asking = ctx.control.asking.lock().await;
     let text = below_unshown(&ctx.store, &ctx.turn.id, &mut batch, question.text).await?;
+    question.execution.iter().for_each(|row| executions::wait(&mut batch, row));
     ctx.ask_with_file(&mut batch, Question { text, ..question }, file);
     ctx.store.write(batch).await?;
     fail_point("asked");
     ctx.wake_delivery();
-    Ok(())
+    Ok(Suspend::ForPerson)
 }
 
 impl Runner {
@@ -63,13 +79,10 @@ impl Runner {
         for question in of_run(ctx, row).await? {
             let QuestionKind::Input { name } = &question.kind else { continue };
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
-            match &question.answer {
-                None if question.state == QuestionState::Pending => return Err(Suspend::ForPerson.into()),
-                None => return Err(l10n::runs::no_input(name).into()),
-                Some(answer) => match fitting(input, &Value::from(answer.as_str())) {
-                    Ok(value) => answers.values.push((name.clone(), value)),
-                    Err(error) => answers.error = Some(error),
-                },
+            let answer = answer(&question)?.ok_or_else(|| l10n::runs::no_input(name))?;
+            match fitting(input, &Value::from(answer.as_str())) {
+                Ok(value) => answers.values.push((name.clone(), value)),
+                Err(error) => answers.error = Some(error),
             }
         }
         Ok(answers)
@@ -84,9 +97,7 @@ impl Runner {
         given: &Map<String, Value>,
     ) -> Result<(), NotStarted> {
         let options = vec![l10n::runs::run_it(), l10n::runs::leave_it()];
-        let asked = of_run(ctx, row).await?;
-        let asked = asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }));
-        let Some(asked) = asked else {
+        let Some(asked) = choice_of(ctx, row).await? else {
             let (subject, mut text) = (l10n::runs::run_subject(workflow), l10n::runs::ask_to_run(workflow));
             if !given.is_empty() {
                 // A yes covers what is shown, so nothing is cut.
@@ -95,20 +106,13 @@ impl Runner {
             }
             let text = wording::choose(&text, &options);
             let kind = QuestionKind::Choice { subject, options, draft: None };
-            let mut batch = ctx.batch();
-            executions::wait(&mut batch, &row.id);
-            ask(ctx, batch, question(row, kind, text), None).await?;
-            return Err(Suspend::ForPerson.into());
+            return Err(ask(ctx, ctx.batch(), question(row, kind, text), None).await?.into());
         };
-        match (asked.state, &asked.answer) {
-            (QuestionState::Pending, _) => Err(Suspend::ForPerson.into()),
-            (_, Some(answer)) if answer.as_str() == options[0] => Ok(()),
-            (_, Some(_)) => {
-                let closing = Closing { result: Some(l10n::runs::not_run()), ..Closing::default() };
-                Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
-            }
-            _ => Err(l10n::runs::nobody_answered().into()),
+        if answer(&asked)?.ok_or_else(l10n::runs::nobody_answered)?.as_str() == options[0] {
+            return Ok(());
         }
+        let closing = Closing { result: Some(l10n::runs::not_run()), ..Closing::default() };
+        Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
     }
 
     pub(super) async fn ask_for(
@@ -122,10 +126,7 @@ impl Runner {
         let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
         let kind = QuestionKind::Input { name: input.name.clone() };
         let question = question(row, kind, l10n::questions::ask_for_text(text));
-        let mut batch = ctx.batch();
-        executions::wait(&mut batch, &row.id);
-        ask(ctx, batch, question, None).await?;
-        Ok(Suspend::ForPerson)
+        ask(ctx, ctx.batch(), question, None).await
     }
 }
 
@@ -148,14 +149,9 @@ impl Run<'_> {
             return Ok(fatal(l10n::runs::nobody_answered()));
         }
         let asked = of_run(self.ctx, &row).await?;
-        let (status, answer) = match asked.last() {
-            Some(question) if question.state == QuestionState::Pending => {
-                return Err(Suspend::ForPerson.into());
-            }
-            Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
-                (ExecutionStatus::Completed, answer.as_str().to_owned())
-            }
-            _ => (ExecutionStatus::Failed, l10n::runs::nobody_answered()),
+        let (status, answer) = match asked.last().map(answer).transpose()?.flatten() {
+            Some(answer) => (ExecutionStatus::Completed, answer.as_str().to_owned()),
+            None => (ExecutionStatus::Failed, l10n::runs::nobody_answered()),
         };
         let now = self.ctx.store.now();
         let mut batch = self.ctx.batch();
@@ -176,10 +172,9 @@ impl Run<'_> {
         executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
         let asked = wording::choose(&text, choices);
         let kind = QuestionKind::Choice { subject: text, options: choices.to_vec(), draft: None };
-        let question = question(&row, kind, asked);
-        ask(self.ctx, batch, question, None).await?;
+        let suspend = ask(self.ctx, batch, question(&row, kind, asked), None).await?;
         self.state.put_row(key, row);
-        Err(Suspend::ForPerson.into())
+        Err(suspend.into())
     }
 }
 
