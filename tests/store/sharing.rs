@@ -3,7 +3,7 @@
 use adjutant_chat::{Address, LiveText, Progress, VoiceNote};
 use adjutant_store::inbox::{self, NewRow, UnheardNote};
 use adjutant_store::leases::{Instance, channel, lane};
-use adjutant_store::sharing::{self, WaitingLane};
+use adjutant_store::sharing::{self, Lane};
 use adjutant_store::{Batch, StoreError, turns};
 use adjutant_types::{ConversationId, InboxKind, InstanceId, Taint};
 
@@ -21,12 +21,12 @@ on_both!(
     an_instance_tells_the_others_what_it_does_and_how_busy_it_is
 );
 
-async fn waiting(world: &World, instance: &Instance) -> Vec<WaitingLane> {
+async fn waiting(world: &World, instance: &Instance) -> Vec<Lane> {
     sharing::waiting_lanes(&world.store, &instance.id, "console").await.unwrap()
 }
 
-fn main_lane(conversation: &ConversationId) -> WaitingLane {
-    WaitingLane { conversation_id: conversation.clone(), background: 0 }
+fn main_lane(conversation: &ConversationId) -> Lane {
+    Lane { conversation_id: conversation.clone(), background: 0 }
 }
 
 async fn a_lane_waits_until_an_instance_takes_it(world: World) {

@@ -21,8 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_store::inbox::{InboxRow, WATCH};
-use adjutant_store::{Result, Stale, StoreError, sharing, turns};
-use adjutant_types::{ConversationId, InboxKind, PersonId};
+use adjutant_store::sharing::{self, Lane};
+use adjutant_store::{Result, Stale, StoreError, turns};
+use adjutant_types::{InboxKind, PersonId};
 use futures::FutureExt;
 use tracing::Instrument;
 
@@ -56,13 +57,6 @@ pub struct Lanes {
     pub draining: tokio_util::sync::CancellationToken,
 }
 
-/// A lane: number 0 is a conversation's own, the others run what was started in the background.
-#[derive(Debug, Clone)]
-struct Lane {
-    conversation: ConversationId,
-    number: i64,
-}
-
 /// Whether a lane should look for work again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
@@ -81,15 +75,6 @@ pub(super) enum OnArrival {
     NotJournalled,
 }
 
-impl Lane {
-    fn worker(&self) -> Worker {
-        match self.number {
-            0 => Worker::Conversation(self.conversation.clone()),
-            lane => Worker::Background(self.conversation.clone(), lane),
-        }
-    }
-}
-
 impl Lanes {
     fn start(self: &Arc<Self>, lane: Lane) {
         let lanes = self.clone();
@@ -98,10 +83,10 @@ impl Lanes {
 
     /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
     pub(super) async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<OnArrival> {
-        let lane = Lane { conversation: row.conversation_id.clone(), number: 0 };
+        let lane = Lane { conversation_id: row.conversation_id.clone(), background: 0 };
         if self.draining.is_cancelled()
             || !self.may_work(row.channel(), &lane)
-            || !self.workers.wake(lane.worker())
+            || !self.workers.wake(Worker::of(&lane))
         {
             return Ok(OnArrival::NotJournalled);
         }
@@ -158,7 +143,7 @@ impl Lanes {
 
     /// Works until there is nothing left to do, first on a turn that has begun.
     async fn work(self: Arc<Self>, lane: &Lane, mut begun: Option<LeasedTurn>) {
-        let (worker, conversation) = (lane.worker(), &lane.conversation);
+        let (worker, conversation) = (Worker::of(lane), &lane.conversation_id);
         loop {
             let step = match begun.take() {
                 // Nothing was waiting when it began.
@@ -191,7 +176,7 @@ impl Lanes {
 
     /// Goes on with the next turn of a lane, or begins one.
     async fn step(self: &Arc<Self>, lane: &Lane) -> Result<Next> {
-        let Lane { conversation, number } = lane;
+        let Lane { conversation_id: conversation, background: number } = lane;
         let Conversations { store, instance, .. } = &*self.conversations;
         let open = turns::next(store, conversation, &instance.id, *number).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
@@ -205,7 +190,7 @@ impl Lanes {
 
     /// Begins a turn for the next messages of a lane, and runs it. `retry_at` is when a failed turn of the lane may go on.
     async fn begin_next(self: &Arc<Self>, lane: &Lane, retry_at: Option<i64>) -> Result<Next> {
-        let Lane { conversation, number } = lane;
+        let Lane { conversation_id: conversation, background: number } = lane;
         let is_background = *number != 0;
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         // No two background lanes may take the same message.
@@ -275,13 +260,13 @@ impl Lanes {
             return;
         }
         // A worker of its own, so that the process doesn't count as idle before the retry.
-        let worker = Worker::Retry(Box::new(lane.worker()));
+        let worker = Worker::Retry(Box::new(Worker::of(lane)));
         if self.workers.wake(worker.clone()) {
             let (lanes, lane) = (self.clone(), lane.clone());
             tokio::spawn(async move {
                 let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
                 lanes.draining.run_until_cancelled(pause).await;
-                if lanes.workers.hand_over(&worker, lane.worker()) {
+                if lanes.workers.hand_over(&worker, Worker::of(&lane)) {
                     lanes.start(lane);
                 }
             });
@@ -294,7 +279,7 @@ impl Lanes {
             return Ok(Next::Look);
         }
         let has_message = match self.cluster.has_peers() && !self.cluster.receives_all() {
-            true => sharing::has_message(&self.conversations.store, &lane.conversation).await?,
+            true => sharing::has_message(&self.conversations.store, &lane.conversation_id).await?,
             false => false,
         };
         Ok(if has_message { Next::Look } else { Next::Rest })

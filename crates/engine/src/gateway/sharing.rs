@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 
 use adjutant_chat::Progress;
 use adjutant_store::leases::Instance;
-use adjutant_store::sharing::{self, Sharer, WaitingLane};
+use adjutant_store::sharing::{self, Lane, Sharer};
 use adjutant_store::{Batch, Result, Store};
 use adjutant_types::{ConversationId, TurnId};
 use parking_lot::Mutex;
@@ -99,7 +99,7 @@ pub struct Cluster {
 struct State {
     balance: Balance,
     /// How many looks in a row have found a lane waiting.
-    waiting: HashMap<WaitingLane, usize>,
+    waiting: HashMap<Lane, usize>,
     ours: HashMap<TurnId, Shown>,
     /// What the receiver shows of other instances' turns.
     theirs: HashMap<TurnId, Progress>,
@@ -138,7 +138,7 @@ impl Cluster {
     }
 
     /// Tells the instance that should work in a lane, which waits.
-    pub fn leave(&self, channel: &str, lane: WaitingLane) {
+    pub fn leave(&self, channel: &str, lane: Lane) {
         let mut state = self.state.lock();
         let lightest = state.balance.lightest(channel, Instant::now());
         if let Some(to) = lightest.map(|(to, _)| to.clone()) {
@@ -211,15 +211,15 @@ impl Cluster {
     }
 
     /// Notes how much runs and waits, and chooses from the waiting lanes those that this instance takes.
-    fn choose(&self, peers: Vec<Sharer>, lanes: Vec<WaitingLane>, running: usize) -> Vec<WaitingLane> {
+    fn choose(&self, peers: Vec<Sharer>, lanes: Vec<Lane>, running: usize) -> Vec<Lane> {
         let (own, now, mut state) = (&self.instance.id, Instant::now(), self.state.lock());
         let peer_count = state.balance.look(own, peers, now);
         if self.peers.swap(peer_count, Ordering::Relaxed) != peer_count {
             tracing::info!(others = peer_count, "instances that share turns with this one");
         }
         let share = state.balance.share(own, running, lanes.len(), now);
-        let looks = |lane: &WaitingLane| state.waiting.get(lane).copied().unwrap_or_default() + 1;
-        let mut waiting: Vec<(WaitingLane, usize)> =
+        let looks = |lane: &Lane| state.waiting.get(lane).copied().unwrap_or_default() + 1;
+        let mut waiting: Vec<(Lane, usize)> =
             lanes.into_iter().map(|lane| (lane.clone(), looks(&lane))).collect();
         // Each instance begins elsewhere, so that they don't all want the same ones.
         waiting.sort_by_cached_key(|(lane, _)| Sha256::digest(format!("{own} {}", lane.conversation_id)));
@@ -309,7 +309,7 @@ impl Maintenance {
             cluster.state.lock().balance.count(&message.from, 0, answers);
             for (channel, lane) in message.lanes {
                 if cluster.instance.shares().contains(&channel) {
-                    self.lanes.wake_waiting(lane);
+                    self.lanes.wake_lane(lane);
                 }
             }
             message.answers.iter().for_each(|conversation| self.deliverer.wake(conversation));
@@ -334,7 +334,9 @@ impl Maintenance {
             lanes.extend(sharing::waiting_lanes(store, &cluster.instance.id, channel).await?);
         }
         let chosen = cluster.choose(peers, lanes, self.conversations.running.count());
-        chosen.into_iter().for_each(|lane| self.lanes.wake_waiting(lane));
+        for lane in chosen {
+            self.lanes.wake_lane(lane);
+        }
         let batch = cluster.to_write(|turn| self.conversations.running.get(turn).is_some());
         if !batch.is_empty() {
             store.write(batch).await?;

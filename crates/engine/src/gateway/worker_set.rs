@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_store::sharing::Lane;
 use adjutant_types::{ConversationId, OutboxId, TurnId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -27,6 +28,15 @@ pub(super) enum Worker {
     Voice(i64),
     /// Fetches the files of one row of the inbox.
     Files(i64),
+}
+
+impl Worker {
+    pub(super) fn of(lane: &Lane) -> Self {
+        match lane.background {
+            0 => Self::Conversation(lane.conversation_id.clone()),
+            number => Self::Background(lane.conversation_id.clone(), number),
+        }
+    }
 }
 
 /// Runs at most one worker per job, and only while there is something to do.

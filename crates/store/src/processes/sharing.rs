@@ -44,9 +44,9 @@ pub async fn sharers(store: &Store) -> Result<Vec<Sharer>> {
     store.all(sql, &[]).await
 }
 
-/// A lane that no instance works on although something waits in it.
+/// A lane of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, FromRow, Serialize, Deserialize)]
-pub struct WaitingLane {
+pub struct Lane {
     pub conversation_id: ConversationId,
     /// 0 for its own, the others are for its turns in the background: see [`super::leases::lane`].
     pub background: i64,
@@ -55,7 +55,7 @@ pub struct WaitingLane {
 /// The lanes of a channel that wait for an instance: with messages of nobody or of dead instances, with turns that these
 /// left or that an answer has queued, or with turns of our own whose time has come or that we lost and got back. Only open
 /// rows are read, so it may be called often.
-pub async fn waiting_lanes(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<WaitingLane>> {
+pub async fn waiting_lanes(store: &Store, instance: &InstanceId, channel: &str) -> Result<Vec<Lane>> {
     let sql = "SELECT w.conversation_id, w.background FROM (\
         SELECT i.conversation_id, CAST(n.lane AS BIGINT) AS background FROM inbox i \
         JOIN (SELECT 0 AS lane UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) n \

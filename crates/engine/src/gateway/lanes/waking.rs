@@ -1,25 +1,25 @@
 //! Which lanes begin to work, or look again: after a message (`wake_for`), after an answer or a command (`wake_ready`), once
-//! a message is whole (`hand_over`), and what maintenance (`wake`) or `gateway::sharing` (`wake_waiting`) has found.
+//! a message is whole (`hand_over`), and what maintenance (`wake`) or `gateway::sharing` (`wake_lane`) has found.
 
 use std::sync::Arc;
 
 use adjutant_store::control;
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::leases::BACKGROUND_LANES;
-use adjutant_store::sharing::WaitingLane;
+use adjutant_store::sharing::Lane;
 use adjutant_types::ConversationId;
 
 use super::super::Worker;
-use super::{Lane, Lanes};
+use super::Lanes;
 use crate::conversation::command;
 
 impl Lanes {
     /// Starts the lane that a message belongs to, or has it check for work again; or tells the instance that should.
     pub fn wake_for(self: &Arc<Self>, row: &InboxRow) {
         let is_background = row.is_background();
-        let lane = |number| Lane { conversation: row.conversation_id.clone(), number };
+        let lane = |background| Lane { conversation_id: row.conversation_id.clone(), background };
         if !self.may_work(row.channel(), &lane(i64::from(is_background))) {
-            return self.leave_to_others(row.channel(), lane(i64::from(is_background)));
+            return self.cluster.leave(row.channel(), lane(i64::from(is_background)));
         }
         if !is_background {
             if !self.wake_lane(lane(0)) && row.is_steering() && !command::is_run(&row.text) {
@@ -29,16 +29,6 @@ impl Lanes {
         }
         // One that isn't at work; if all are, whichever ends first looks for the message.
         let _ = (1..=BACKGROUND_LANES).any(|number| self.wake_lane(lane(number)));
-    }
-
-    /// Starts a lane that no instance works on.
-    pub(in crate::gateway) fn wake_waiting(self: &Arc<Self>, lane: WaitingLane) {
-        self.wake_lane(Lane { conversation: lane.conversation_id, number: lane.background });
-    }
-
-    fn leave_to_others(&self, channel: &str, lane: Lane) {
-        let Lane { conversation, number } = lane;
-        self.cluster.leave(channel, WaitingLane { conversation_id: conversation, background: number });
     }
 
     /// Starts a conversation's lanes, or has them check for work again.
@@ -55,14 +45,14 @@ impl Lanes {
         if self.has_room(channel) {
             return self.wake_all(conversation, lanes);
         }
-        for number in lanes {
-            self.leave_to_others(channel, Lane { conversation: conversation.clone(), number });
+        for background in lanes {
+            self.cluster.leave(channel, Lane { conversation_id: conversation.clone(), background });
         }
     }
 
     fn wake_all(self: &Arc<Self>, conversation: &ConversationId, lanes: impl Iterator<Item = i64>) {
-        for number in lanes {
-            self.wake_lane(Lane { conversation: conversation.clone(), number });
+        for background in lanes {
+            self.wake_lane(Lane { conversation_id: conversation.clone(), background });
         }
     }
 
@@ -73,12 +63,12 @@ impl Lanes {
 
     /// Whether a lane should work here: one that is at work goes on.
     pub(super) fn may_work(&self, channel: &str, lane: &Lane) -> bool {
-        self.workers.is_running(&lane.worker()) || self.has_room(channel)
+        self.workers.is_running(&Worker::of(lane)) || self.has_room(channel)
     }
 
-    /// Returns whether the lane wasn't at work.
-    pub(super) fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
-        let was_idle = self.workers.wake(lane.worker());
+    /// Starts a lane, or has it check for work again. Returns whether it wasn't at work.
+    pub(in crate::gateway) fn wake_lane(self: &Arc<Self>, lane: Lane) -> bool {
+        let was_idle = self.workers.wake(Worker::of(&lane));
         if was_idle {
             self.start(lane);
         }
@@ -89,13 +79,14 @@ impl Lanes {
     /// step, so that the process doesn't count as idle in between.
     pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
         let is_background = row.is_background();
-        let lane = Lane { conversation: row.conversation_id.clone(), number: i64::from(is_background) };
-        if self.workers.hand_over(worker, lane.worker()) {
+        let background = i64::from(is_background);
+        let lane = Lane { conversation_id: row.conversation_id.clone(), background };
+        if self.workers.hand_over(worker, Worker::of(&lane)) {
             if self.has_room(row.channel()) {
                 self.start(lane)
             } else {
-                self.workers.stop(&lane.worker());
-                self.leave_to_others(row.channel(), lane);
+                self.workers.stop(&Worker::of(&lane));
+                self.cluster.leave(row.channel(), lane);
             }
         }
         if is_background {

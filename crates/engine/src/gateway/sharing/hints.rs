@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::time::Duration;
 
-use adjutant_store::sharing::WaitingLane;
+use adjutant_store::sharing::Lane;
 use adjutant_types::{ConversationId, InstanceId};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ const MAX_WAITING: usize = 1_000;
 pub(super) struct HintMessage {
     pub(super) from: InstanceId,
     /// Lanes that wait, each with its channel.
-    pub(super) lanes: Vec<(String, WaitingLane)>,
+    pub(super) lanes: Vec<(String, Lane)>,
     /// Conversations with something to send.
     pub(super) answers: Vec<ConversationId>,
 }
@@ -40,12 +40,12 @@ pub(super) struct Hints {
 /// The pending hints of one instance.
 #[derive(Debug, Default)]
 struct Waiting {
-    lanes: Vec<(String, WaitingLane)>,
+    lanes: Vec<(String, Lane)>,
     answers: Vec<ConversationId>,
 }
 
 impl Hints {
-    pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: WaitingLane) {
+    pub(super) fn lane(&self, to: InstanceId, channel: &str, lane: Lane) {
         let mut waiting = self.waiting.lock();
         let lanes = &mut waiting.entry(to).or_default().lanes;
         if lanes.len() < MAX_WAITING {
@@ -97,9 +97,9 @@ impl Hints {
 mod tests {
     use super::*;
 
-    fn lane(at: usize) -> WaitingLane {
+    fn lane(at: usize) -> Lane {
         let conversation_id = format!("019abcde-0000-7000-8000-0000{at:08}");
-        WaitingLane { conversation_id: conversation_id.as_str().into(), background: 0 }
+        Lane { conversation_id: conversation_id.as_str().into(), background: 0 }
     }
 
     #[tokio::test]
