@@ -247,9 +247,22 @@ impl Lanes {
         }
     }
 
-    /// Listens to a message's voice note, or fetches its files.
+    /// Listens to a message's voice note, or fetches its files, beside whatever runs. Its lane goes on after that.
     pub(super) fn complete_soon(self: &Arc<Self>, row: InboxRow) {
-        if row.voice.is_some() { self.listen_soon(row) } else { self.fetch_soon(row) }
+        let worker = if row.voice.is_some() { Worker::Voice(row.id) } else { Worker::Files(row.id) };
+        // At shutdown, the next process does that.
+        if self.draining.is_cancelled() || !self.workers.wake(worker.clone()) {
+            return;
+        }
+        let lanes = self.clone();
+        tokio::spawn(async move {
+            if row.voice.is_none() {
+                lanes.fetch(&row).await;
+            } else if let Some(answer) = lanes.listen_to(&row).await {
+                lanes.handle_soon(answer);
+            }
+            lanes.hand_over(&worker, &row);
+        });
     }
 
     /// Wakes the lane when a turn may be retried or started.

@@ -34,7 +34,6 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
 use super::download::{MAX_BYTES, Ports, download};
-use crate::gateway::Worker;
 use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
@@ -53,22 +52,8 @@ pub struct FileFetcher {
 }
 
 impl Lanes {
-    /// Fetches a message's files, beside whatever runs. Its lane goes on after that.
-    pub fn fetch_soon(self: &Arc<Self>, row: InboxRow) {
-        let worker = Worker::Files(row.id);
-        // At shutdown, the next process fetches.
-        if self.draining.is_cancelled() || !self.workers.wake(worker.clone()) {
-            return;
-        }
-        let lanes = self.clone();
-        tokio::spawn(async move {
-            lanes.fetch(&row).await;
-            lanes.hand_over(&worker, &row);
-        });
-    }
-
-    /// Fetches until the end is stored.
-    async fn fetch(&self, row: &InboxRow) {
+    /// Fetches a message's files until their end is stored.
+    pub(in crate::gateway) async fn fetch(&self, row: &InboxRow) {
         let Ok(_slot) = self.fetcher.slots.acquire().await else { return };
         self.show_typing(row);
         let mut fetched = Vec::new();

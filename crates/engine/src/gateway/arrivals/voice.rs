@@ -13,7 +13,6 @@ mod download;
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Address;
@@ -36,7 +35,6 @@ use tokio::sync::Semaphore;
 use super::download::{MAX_BYTES, Ports};
 use crate::conversation::Conversations;
 use crate::conversation::voice_answers::SpokenAs;
-use crate::gateway::Worker;
 use crate::gateway::lanes::Lanes;
 
 /// Notes that are listened to at the same time.
@@ -86,24 +84,8 @@ impl Bill {
 }
 
 impl Lanes {
-    /// Listens to a voice note, beside whatever runs. Its lane goes on after the transcript.
-    pub fn listen_soon(self: &Arc<Self>, row: InboxRow) {
-        let worker = Worker::Voice(row.id);
-        // At shutdown, the next process listens.
-        if self.draining.is_cancelled() || !self.workers.wake(worker.clone()) {
-            return;
-        }
-        let lanes = self.clone();
-        tokio::spawn(async move {
-            if let Some(answer) = lanes.listen_to(&row).await {
-                lanes.handle_soon(answer);
-            }
-            lanes.hand_over(&worker, &row);
-        });
-    }
-
     /// Listens until the note's end is stored. Returns the row if it answers a question.
-    async fn listen_to(&self, row: &InboxRow) -> Option<InboxRow> {
+    pub(in crate::gateway) async fn listen_to(&self, row: &InboxRow) -> Option<InboxRow> {
         let mut has_failed = false;
         loop {
             let outcome = match has_failed {

@@ -77,7 +77,7 @@ impl Lanes {
 
     /// Ends a worker that has made a message whole, and wakes the message's lane, or leaves it to other instances. In one
     /// step, so that the process doesn't count as idle in between.
-    pub(in crate::gateway) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
+    pub(super) fn hand_over(self: &Arc<Self>, worker: &Worker, row: &InboxRow) {
         let is_background = row.is_background();
         let background = i64::from(is_background);
         let lane = Lane { conversation_id: row.conversation_id.clone(), background };
