@@ -91,16 +91,8 @@ impl Orchestrator {
 }
 
 impl Run<'_> {
-    /// Does the next step of a message that needs no model. Returns the turn's end once everything is done.
-    pub(super) async fn next_of_direct(&mut self, direct: &Direct) -> Result<Option<TurnEnd>> {
-        match direct {
-            Direct::Command(text) => self.next_of_command(text).await,
-            Direct::Basic(text) => self.next_of_basic(text).await,
-        }
-    }
-
     /// All calls are dispatched at once, so the turn goes on as it began, whatever becomes of the skills' files.
-    async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>> {
+    pub(super) async fn next_of_basic(&mut self, text: &str) -> Result<Option<TurnEnd>> {
         if self.task_graph.is_open() {
             return self.record_calls(BASIC_MODE, vec![(GET_RESULTS.into(), json!({}))], Vec::new()).await;
         }
@@ -132,7 +124,7 @@ impl Run<'_> {
         basic::read(text, &self.listed, now, &is_command)
     }
 
-    async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>> {
+    pub(super) async fn next_of_command(&mut self, text: &str) -> Result<Option<TurnEnd>> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
             (GET_RESULTS, json!({}))
@@ -214,25 +206,19 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
+        let typed = |skill: &str, argument: &str, words: String| AgentTask {
+            agent_id: skill.into(),
+            skills: vec![skill.into()],
+            arguments: Some(json!({argument: words})),
+            mission: words,
+            ..AgentTask::default()
+        };
         if let Some(goal) = command::planned(text) {
-            let goal = goal?;
-            return Ok(AgentTask {
-                agent_id: PLAN.into(),
-                skills: vec![PLAN.into()],
-                arguments: Some(json!({"goal": goal})),
-                mission: goal,
-                ..AgentTask::default()
-            });
+            return Ok(typed(PLAN, "goal", goal?));
         }
         let run_request = command::read(text, &self.orchestrator.runner.workflows.current())?;
         if let Some(words) = run_request.words {
-            return Ok(AgentTask {
-                agent_id: DRAFT.into(),
-                skills: vec![DRAFT.into()],
-                arguments: Some(json!({"words": words})),
-                mission: words,
-                ..AgentTask::default()
-            });
+            return Ok(typed(DRAFT, "words", words));
         }
         Ok(AgentTask {
             mission: run_request.workflow.clone(),

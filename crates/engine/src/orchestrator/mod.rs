@@ -291,7 +291,11 @@ impl Run<'_> {
                 return Ok(TurnEnd::Answered(without_token(text).into()));
             }
             if let Some(direct) = self.direct.clone() {
-                if let Some(end) = self.next_of_direct(&direct).await? {
+                let end = match &direct {
+                    Direct::Command(text) => self.next_of_command(text).await?,
+                    Direct::Basic(text) => self.next_of_basic(text).await?,
+                };
+                if let Some(end) = end {
                     return Ok(end);
                 }
                 continue;
