@@ -75,10 +75,8 @@ impl Conversations {
             let mut batch = Batch::new();
             turns::expect_status(&mut batch, &turn);
             self.ask_new(&turn, &[], &mut batch, |batch, text, choices| {
-                let answers = turn.answer_ids();
                 turns::set_answers(batch, &turn.id, &[]);
-                let message =
-                    Message { turn: Some(turn.id.clone()), answers, text, choices, ..Message::default() };
+                let message = Message { choices, ..turn.reply(text) };
                 outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message)
             })
             .await?;

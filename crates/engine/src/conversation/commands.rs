@@ -4,7 +4,6 @@ use adjutant_chat::suggest::nearest;
 use adjutant_chat::{COMMANDS, EventId, SlashCommand};
 use adjutant_l10n as l10n;
 use adjutant_store::inbox::{self, InboxRow};
-use adjutant_store::outbox::Message;
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
 use adjutant_store::{
@@ -203,12 +202,10 @@ impl Conversations {
     /// Ends a turn that isn't running, with its one answer.
     async fn end_waiting(&self, turn: &TurnRow) -> Result<bool> {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
-        let text = wording::stopped(&Orchestrator::summary(&rows));
+        let last = turn.reply(wording::stopped(&Orchestrator::summary(&rows)));
         let mut batch = Batch::new();
         // Not under the lane's lease: another turn of this conversation may be running under it.
         turns::must_rest(&mut batch, &turn.id);
-        let last =
-            Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
         self.close(&mut batch, turn, TurnStatus::Cancelled, &last);
         let is_closed = self.store.try_write(batch).await?;
         if is_closed {

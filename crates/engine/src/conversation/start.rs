@@ -67,7 +67,8 @@ impl Conversations {
         let spawned = self.orchestrator.spawned(&first.text);
         if let Some(Ok((role, _))) = &spawned {
             // The conversation goes on, and the result is a message of its own, seen by whoever saw the command.
-            self.acknowledge(&mut batch, &turn, l10n::roles::spawned(role, short(&turn.id)));
+            let reply = turn.reply(l10n::roles::spawned(role, short(&turn.id)));
+            outbox::say(&self.store, &mut batch, &turn.conversation_id, self.instance.owner(), &reply);
             let private = |event: &&str| EventId::private_to(event).is_some();
             let unseen: Vec<&str> = rows.iter().map(InboxRow::event_id).filter(private).collect();
             turn.answers = serde_json::to_string(&unseen).unwrap_or_default();
@@ -135,10 +136,7 @@ impl Conversations {
         turns::set_taint(batch, &turn.id, taint);
         executions::insert(batch, &root_row(&turn, self.store.new_id()), &turn.conversation_id);
         inbox::mark_done(batch, row.id, Some(&turn.id));
-        let answers = turn.answer_ids();
-        let answer =
-            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
-        self.close(batch, &turn, TurnStatus::Completed, &answer);
+        self.close(batch, &turn, TurnStatus::Completed, &turn.reply(text));
     }
 
     /// Adds a turn that began and ended with a press, so that history and undo know of it. The reply names it.
@@ -194,14 +192,6 @@ impl Conversations {
             resumed_at: now,
             ended_at: None,
         }
-    }
-
-    /// Answers the messages of a turn that goes on in the background.
-    fn acknowledge(&self, batch: &mut Batch, turn: &TurnRow, text: String) {
-        let answers = turn.answer_ids();
-        let message =
-            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
-        outbox::say(&self.store, batch, &turn.conversation_id, self.instance.owner(), &message);
     }
 }
 

@@ -4,6 +4,7 @@ use adjutant_types::{ConversationId, Ending, Flag, InstanceId, PersonId, Taint, 
 use sqlx::FromRow;
 
 use crate::leases::Lease;
+use crate::outbox::Message;
 use crate::{Batch, Result, Stale, Store, inbox};
 
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -56,6 +57,11 @@ impl TurnRow {
     /// The platform's ids of the messages that the next answer is for.
     pub fn answer_ids(&self) -> Vec<String> {
         serde_json::from_str(&self.answers).unwrap_or_default()
+    }
+
+    /// A message that answers them.
+    pub fn reply(&self, text: String) -> Message {
+        Message { turn: Some(self.id.clone()), answers: self.answer_ids(), text, ..Message::default() }
     }
 
     /// Whether it takes over what its person writes while it runs.
