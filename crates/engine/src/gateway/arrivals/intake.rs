@@ -358,7 +358,8 @@ impl Intake {
         let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
         if let Some(instead) = self.instead_of(text, &typed.person_id, typed.taint.is_clean()).await? {
-            return self.command_by_edit(&event, &typed, instead).await;
+            let name = format!(" typed:{event} {instead}");
+            return self.add_by_edit(name, &typed, instead, InboxKind::Command).await;
         }
         let was_taken = typed.turn_id.is_some();
         if !was_taken && text == typed.text
@@ -382,7 +383,7 @@ impl Intake {
             && self.conversations.is_talk(turn).await?
         {
             let name = format!("{} {}", inbox::edit_key(&event), edits.len());
-            return self.steer_by_edit(name, &typed, &now_says).await;
+            return self.add_by_edit(name, &typed, &now_says, InboxKind::Message).await;
         }
         let answers = vec![edited.event.0.clone()];
         let message =
@@ -390,24 +391,15 @@ impl Intake {
         self.say_once(&format!("edited {event}"), &typed.conversation_id, message).await
     }
 
-    /// Carries out what stands for a code or a password that a message was changed into; the message stays what it was.
-    async fn command_by_edit(&self, key: &str, typed: &Typed, command: &str) -> Result<()> {
+    /// Carries out what stands for a code or a password that a message was changed into, or passes the new text of one that
+    /// is being worked on to its turn. The message stays what it was.
+    async fn add_by_edit(&self, name: String, typed: &Typed, text: &str, kind: InboxKind) -> Result<()> {
         let here = (&typed.conversation_id, &typed.person_id);
-        let (name, instance) = (format!(" typed:{key} {command}"), &self.conversations.instance.id);
-        let row = NewRow::ours(name, here, command, Taint::default(), instance);
-        let row = NewRow { kind: InboxKind::Command, ..row };
+        let Conversations { instance, .. } = &*self.conversations;
+        let instance = if kind == InboxKind::Message { instance.owner() } else { &instance.id };
+        let row = NewRow { kind, ..NewRow::ours(name, here, text, Taint::default(), instance) };
         if let Some(row) = self.conversations.journal(&row).await? {
-            self.lanes.handle_soon(row);
-        }
-        Ok(())
-    }
-
-    /// Passes the new text of a message that is being worked on to its turn.
-    async fn steer_by_edit(&self, name: String, typed: &Typed, text: &str) -> Result<()> {
-        let here = (&typed.conversation_id, &typed.person_id);
-        let row = NewRow::ours(name, here, text, Taint::default(), self.conversations.instance.owner());
-        if let Some(row) = self.conversations.journal(&row).await? {
-            self.lanes.wake_for(&row);
+            self.dispatch(Journalled(Some(Box::new(row))));
         }
         Ok(())
     }
