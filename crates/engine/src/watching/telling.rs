@@ -92,12 +92,8 @@ impl Scheduler {
         let store = &self.conversations.store;
         let (now, mut new) = (store.now(), watch.clone());
         if let Some(event) = &watch.running {
-            let outcome = schedules::status_of(store, event).await?;
-            (new.running, new.failures) = match outcome.as_deref() {
-                None | Some("queued" | "running") => return Ok(false),
-                Some("failed" | "dead") => (None, watch.failures + 1),
-                Some(_) => (None, 0),
-            };
+            let Some(has_failed) = schedules::has_failed(store, event).await? else { return Ok(false) };
+            (new.running, new.failures) = (None, if has_failed { watch.failures + 1 } else { 0 });
             if new.failures >= MAX_FAILURES {
                 let answer = turns::of_event(store, event).await?.and_then(|turn| turn.answer);
                 let text = words::failed(described(watch), one_line(&answer.unwrap_or_default(), 200));

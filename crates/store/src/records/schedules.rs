@@ -89,10 +89,12 @@ pub fn delete(batch: &mut Batch, id: &ScheduleId) {
     batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
 }
 
-/// The status of the turn that took an inbox row, if one did.
-pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>> {
+/// Whether the turn that took an inbox row has failed; none while no turn has taken it, or it is at work.
+pub async fn has_failed(store: &Store, key: &str) -> Result<Option<bool>> {
     let sql = "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1";
-    store.value(sql, &[key.into()]).await
+    let status: Option<TurnStatus> = store.value(sql, &[key.into()]).await?;
+    let rests = status.filter(|status| !matches!(status, TurnStatus::Queued | TurnStatus::Running));
+    Ok(rests.map(|status| matches!(status, TurnStatus::Failed | TurnStatus::Dead)))
 }
 
 /// The last run of a schedule that has begun.

@@ -66,12 +66,10 @@ impl Scheduler {
         let (now, instance) = (store.now(), self.conversations.instance.owner());
         let mut new = row.clone();
         let mut batch = Batch::new();
-        if let Some(event) = &row.running {
-            match schedules::status_of(store, event).await?.as_deref() {
-                None | Some("queued" | "running") => {}
-                Some("failed" | "dead") => (new.running, new.failures) = (None, row.failures + 1),
-                Some(_) => (new.running, new.failures) = (None, 0),
-            }
+        if let Some(event) = &row.running
+            && let Some(has_failed) = schedules::has_failed(store, event).await?
+        {
+            (new.running, new.failures) = (None, if has_failed { row.failures + 1 } else { 0 });
         }
         if new.failures >= MAX_FAILURES {
             new.state = ScheduleState::Stopped;
