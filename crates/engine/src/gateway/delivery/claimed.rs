@@ -11,10 +11,9 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::ChatPort;
+use adjutant_store::StoreError;
 use adjutant_store::outbox::OutboxRow;
-use adjutant_store::{Result, Stale, StoreError};
-use adjutant_turn::journal::{ChatLock, ClaimedMessage, fail_point};
+use adjutant_turn::journal::{ChatLock, ClaimedMessage};
 use adjutant_types::ConversationId;
 use futures::FutureExt;
 use tracing::{Instrument, Span};
@@ -69,8 +68,12 @@ impl Deliverer {
     async fn send_at_once(&self, ClaimedMessage { conversation, row, lock }: ClaimedMessage) -> bool {
         let ChatLock { in_flight, alone, .. } = lock;
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, &conversation));
+        if let Some(turn) = &row.turn_id {
+            // It has no message that shows its progress, but may be about to show one.
+            self.progress.end(turn).await;
+        }
         let done = match self.ports.get(&row.channel) {
-            Some(port) => self.send_first_part(&conversation, &row, port).instrument(span).await,
+            Some(port) => self.send_part(&conversation, &row, port).instrument(span).await,
             None => Ok(Step::Nothing),
         };
         let is_waited_for = in_flight.end();
@@ -84,24 +87,5 @@ impl Deliverer {
                 true
             }
         }
-    }
-
-    async fn send_first_part(
-        &self,
-        conversation: &ConversationId,
-        row: &OutboxRow,
-        port: &Arc<dyn ChatPort>,
-    ) -> Result<Step> {
-        if let Some(turn) = &row.turn_id {
-            // It has no message, but may be about to show one.
-            self.progress.end(turn).await;
-        }
-        if !self.heartbeat.is_fresh() {
-            return Err(StoreError::Stale(Stale::LeaseLost));
-        }
-        let _sending = self.sending.read().await;
-        let delivery = port.deliver(&form::outbound(row, port)).await;
-        fail_point("outbox-sent");
-        self.conclude(conversation, row, port, delivery).await
     }
 }

@@ -233,13 +233,23 @@ impl Deliverer {
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
+        self.send_part(conversation, &row, port).await
+    }
+
+    /// Sends the part of a row that is claimed.
+    pub(super) async fn send_part(
+        &self,
+        conversation: &ConversationId,
+        row: &OutboxRow,
+        port: &Arc<dyn ChatPort>,
+    ) -> Result<Step> {
         if !self.heartbeat.is_fresh() {
             return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let _sending = self.sending.read().await;
-        let delivery = port.deliver(&form::outbound(&row, port)).await;
+        let delivery = port.deliver(&form::outbound(row, port)).await;
         fail_point("outbox-sent");
-        self.conclude(conversation, &row, port, delivery).await
+        self.conclude(conversation, row, port, delivery).await
     }
 
     /// Whether an answer may replace the progress message, or the one in which it was written. Edits don't notify, so
