@@ -10,7 +10,6 @@ pub mod command;
 mod commands;
 pub mod connect;
 pub mod context;
-mod extraction;
 pub mod history;
 mod limits;
 pub mod lines;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_memory::extraction::{self, Extracted};
-use adjutant_store::Result;
+use adjutant_store::{Result, people};
+use adjutant_types::TurnId;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversations;
@@ -48,8 +49,17 @@ async fn pass(conversations: &Conversations, consolidated_at: &mut Option<i64>) 
     done
 }
 
+/// Takes facts from what was said in each conversation that is due.
 async fn all(conversations: &Conversations) -> Result<()> {
-    while let Some(Extracted { kept, known, refused }) = conversations.extract_once().await? {
+    let store = &conversations.store;
+    while let Some(due) = extraction::due(store).await? {
+        let zone = conversations.zone_of(&people::person_by_id(store, &due.person_id).await?);
+        let settings = conversations.settings.current();
+        let ledger = conversations.ledger(settings, &due.person_id, &TurnId::default());
+        // The agents' model is the cheaper one.
+        let model = &conversations.orchestrator.agents.model;
+        let taken = extraction::extract(&ledger, model, &due, zone).await?;
+        let Some(Extracted { kept, known, refused }) = taken else { break };
         tracing::info!(kept, known, refused, "facts taken from what was said");
     }
     Ok(())
