@@ -158,18 +158,18 @@ pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
 /// The signals from other processes for the running turns of an instance.
 pub async fn signals(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, ControlSignal)>> {
     let sql = concat!(
-        "SELECT id, coalesce(ending, '') FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 \
+        "SELECT id, ending FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 \
          AND (ending IN ('stop', 'pause') OR ",
         is_answered!(),
         ")"
     );
-    let rows: Vec<(TurnId, String)> = store.all(sql, &[instance.into()]).await?;
-    let signal = |ending: &str| match ending {
-        "stop" => ControlSignal::Stop,
-        "pause" => ControlSignal::Pause,
+    let rows: Vec<(TurnId, Option<Ending>)> = store.all(sql, &[instance.into()]).await?;
+    let signal = |ending| match ending {
+        Some(Ending::Stop) => ControlSignal::Stop,
+        Some(Ending::Pause) => ControlSignal::Pause,
         _ => ControlSignal::Answered,
     };
-    Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(&ending))).collect())
+    Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(ending))).collect())
 }
 
 /// The background lanes of a conversation in which a turn may go on.
