@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_types::Allowance;
+use adjutant_types::{Allowance, QuestionState};
 use sqlx::FromRow;
 
 use crate::{Result, Store};
@@ -27,7 +27,7 @@ pub struct QuestionUse {
 #[derive(FromRow)]
 struct Row {
     name: String,
-    state: String,
+    state: QuestionState,
     answer: Option<String>,
     created_at: i64,
     answered_at: Option<i64>,
@@ -53,16 +53,17 @@ fn counted(name: &str, rows: &[&Row]) -> QuestionUse {
     let mut all = QuestionUse { name: name.to_owned(), asked: rows.len() as u64, ..QuestionUse::default() };
     let mut times = Vec::new();
     for row in rows {
-        match (row.state.as_str(), row.answered_at) {
-            ("answered", _) if row.answer.as_deref() == Some("withdrawn") => all.withdrawn += 1,
-            ("answered", at) => {
-                let is_no = matches!(row.answer.as_deref(), Some("reject" | "stop"));
+        let answer = row.answer.as_deref();
+        match (row.state, row.answered_at) {
+            (QuestionState::Answered, _) if answer == Some("withdrawn") => all.withdrawn += 1,
+            (QuestionState::Answered, at) => {
+                let is_no = matches!(answer, Some("reject" | "stop"));
                 *if is_no { &mut all.no } else { &mut all.yes } += 1;
                 times.extend(at.map(|at| at - row.created_at));
             }
-            ("expired", Some(at)) if at < row.expires_at => all.withdrawn += 1,
-            ("expired", _) => all.expired += 1,
-            _ => {}
+            (QuestionState::Expired, Some(at)) if at < row.expires_at => all.withdrawn += 1,
+            (QuestionState::Expired, _) => all.expired += 1,
+            (QuestionState::Pending, _) => {}
         }
     }
     times.sort_unstable();
