@@ -39,6 +39,8 @@ use super::{Conversations, Handle, context, lines, verdicts};
 use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::watching::{quiet_until, why};
 
+/// After so many failures in our own code, a turn is given up.
+const MAX_FAILURES: i64 = 3;
 /// The answer of a turn whose question was withdrawn, as later turns read it.
 const WITHDRAWN: &str = "(changed or declined by the person)";
 
@@ -75,7 +77,11 @@ impl Conversations {
     /// [`StoreError::Stale`] if another process works on this conversation.
     pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>> {
         let left_running = turn.status == TurnStatus::Running;
-        if left_running && self.probably_caused_crash(&turn).await? {
+        // It made no progress, and no other turn was running: it probably crashed its process.
+        if left_running
+            && !turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
+            && !turns::others_running(&self.store, &turn).await?
+        {
             turn.failures += 1;
         }
         let name = lane(&turn.conversation_id, turn.background);
@@ -92,28 +98,22 @@ impl Conversations {
         let missing = || StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id));
         let root = root.map(|row| row.id.clone()).ok_or_else(missing)?;
         let leased = LeasedTurn { turn, lease, root, rows };
-        if leased.turn.failures >= 3 {
-            self.give_up(&leased).await?;
-            return Ok(None);
-        }
-        if left_running && leased.turn.failures > 0 {
-            let retry_at = self.store.now() + back_off(leased.turn.failures);
-            metrics::retry("turn");
-            turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await?;
+        if leased.turn.failures >= MAX_FAILURES || left_running && leased.turn.failures > 0 {
+            self.retry_or_give_up(&leased).await?;
             return Ok(None);
         }
         fail_point("turn-resumed");
         Ok(Some(leased))
     }
 
-    /// Whether this turn probably crashed its process: it made no progress, and no other turn was running.
-    async fn probably_caused_crash(&self, turn: &TurnRow) -> Result<bool> {
-        Ok(!turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
-            && !turns::others_running(&self.store, turn).await?)
-    }
-
-    /// Ends a turn after three failures in our own code.
-    async fn give_up(&self, leased: &LeasedTurn) -> Result<()> {
+    /// Puts a turn back that failed in our own code, or ends it after too many failures.
+    async fn retry_or_give_up(&self, leased: &LeasedTurn) -> Result<()> {
+        let failures = leased.turn.failures;
+        if failures < MAX_FAILURES {
+            metrics::retry("turn");
+            let retry_at = self.store.now() + back_off(failures);
+            return turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await;
+        }
         tracing::error!("a turn failed three times; giving up");
         // The handle isn't registered: the turn ends without running.
         let ctx = self.turn_context(leased, &Handle::new(&leased.turn)).await?;
@@ -466,16 +466,10 @@ impl Conversations {
         })
     }
 
-    /// Puts a turn back that failed in our own code, or gives it up.
-    pub async fn failed(&self, leased: LeasedTurn) -> Result<()> {
-        let failures = leased.turn.failures + 1;
-        let leased = LeasedTurn { turn: TurnRow { failures, ..leased.turn }, ..leased };
-        if failures >= 3 {
-            return self.give_up(&leased).await;
-        }
-        let retry_at = self.store.now() + back_off(failures);
-        metrics::retry("turn");
-        turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await
+    /// Counts a failure in our own code, and puts the turn back or gives it up.
+    pub async fn failed(&self, mut leased: LeasedTurn) -> Result<()> {
+        leased.turn.failures += 1;
+        self.retry_or_give_up(&leased).await
     }
 }
 
