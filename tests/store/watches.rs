@@ -38,6 +38,7 @@ on_both!(
     old_things_are_emptied_and_their_keys_go_last,
     tasks_that_became_due_are_found,
     each_thing_is_told_once_whatever_crashes,
+    a_watch_knows_what_others_found_under_the_same_key,
 );
 
 const DAY: Duration = Duration::from_hours(24);
@@ -258,6 +259,26 @@ async fn nothing_is_told_that_was_not_read(world: World) {
     assert_eq!((told.state, told.told_by.as_deref()), (ItemState::Told, Some(" watch:w1:1")));
     let twice = world.write(|batch| watches::set_item(batch, &open.items[1], ItemState::Done, None)).await;
     assert_eq!(stale(twice), Stale::WatchChanged, "it was read while it was new");
+}
+
+async fn a_watch_knows_what_others_found_under_the_same_key(world: World) {
+    let (first, second) = (world.watch("w1").await, world.watch("w2").await);
+    world.finds(&first, &["m1", "m2"]).await;
+    world.finds(&second, &["m2", "m3"]).await;
+    let found = async |most: i64| {
+        let last = world.open("w1").await.last;
+        let rows = watches::found_by_others(&world.store, &first.id, (last, most)).await.unwrap();
+        rows.into_iter().map(|row| (row.thing.unwrap().id, row.state)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(10).await, [("m2".to_owned(), ItemState::New)]);
+    world.fires("w2").await;
+    assert_eq!(found(2).await, [("m2".to_owned(), ItemState::Told)]);
+    assert!(found(1).await.is_empty(), "it was told among too many");
+    world.changes("w2", |row| row.action = WatchAction::Ask).await;
+    assert!(found(10).await.is_empty(), "that one doesn't tell");
+    world.changes("w2", |row| row.action = WatchAction::Tell).await;
+    world.fires("w1").await;
+    assert!(found(10).await.is_empty(), "nothing is open");
 }
 
 async fn a_source_is_read_by_one_and_begins_afresh_after_a_pause(world: World) {

@@ -11,7 +11,7 @@ use adjutant_types::{
 };
 
 use crate::app::{TestApp, direct, scripted, user_text};
-use crate::scripted::{Scripted, Who, fails, has_results, text};
+use crate::scripted::{Gate, Scripted, Who, fails, has_results, text};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -153,6 +153,100 @@ async fn what_two_watches_have_found_is_told_once_with_both_reasons() {
     app.presses("ada", &told, "Stop 2").await;
     assert!(watches::by_id(app.store(), &second.id).await.unwrap().is_none());
     assert_eq!(current(&app, &first).await.state, WatchState::Active);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_email_that_came_to_two_accounts_is_told_once_and_what_only_has_its_name_is_told() {
+    let app = app().await;
+    let (first, second) = (watch(&app, "first2", |_| {}).await, watch(&app, "other2", |_| {}).await);
+    let came = |account: &str, at: i64, number: usize, title: &str| WatchItem {
+        account: account.into(),
+        at,
+        ..mail(number, title)
+    };
+    let mut batch = Batch::new();
+    for (watch, item) in [(&first, came("a", 7, 1, "Offer")), (&second, came("b", 9, 1, "Offer"))] {
+        watches::found(app.store(), &mut batch, watch, &item.id, Some(&item));
+    }
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::ZERO).await;
+    let told = app.sees("“Offer”").await;
+    assert!(told.text.contains("\n1. Why you") && told.text.contains("\n2. Why you"), "{}", told.text);
+    // The second account is slower, or its email only calls itself the same.
+    for (number, title, other) in [(2, "Letter", "Letter"), (3, "Invoice", "Pay Mallory")] {
+        finds(&app, &first, &[came("a", 7, number, title)]).await;
+        app.passes(MINUTE).await;
+        finds(&app, &second, &[came("b", 9, number, other)]).await;
+        app.passes(MINUTE).await;
+        assert_eq!((is_told(&app, title).await, is_told(&app, other).await), (1, 1));
+    }
+    assert_eq!(states(&app, &second).await, [ItemState::Unfit, ItemState::Unfit, ItemState::Told]);
+    // What a list only counted is told.
+    let many: Vec<WatchItem> = (10..22).map(|number| came("a", 7, number, "Many")).collect();
+    finds(&app, &first, &many).await;
+    app.passes(MINUTE).await;
+    finds(&app, &second, &[came("b", 9, 21, "Many")]).await;
+    app.passes(MINUTE).await;
+    assert_eq!(is_told(&app, "“Many”").await, 2);
+    app.ends_well().await;
+}
+
+/// A watch that tells all, and one with a sentence, which have found the same.
+async fn two_that_found_one(script: Scripted) -> (TestApp, WatchRow, WatchRow) {
+    let app = scripted(script.orchestrator(|_| text("Hello."))).await;
+    app.says("ada", "hi").await;
+    let plain = watch(&app, "plain2", |_| {}).await;
+    let judging = watch(&app, "judge2", |row| row.condition.judge = Some("it is urgent".into())).await;
+    let mut batch = Batch::new();
+    for watch in [&plain, &judging] {
+        watches::found(app.store(), &mut batch, watch, "key", Some(&mail(1, "Offer")));
+    }
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::ZERO).await;
+    (app, plain, judging)
+}
+
+#[tokio::test]
+async fn what_fits_a_sentence_and_another_watch_is_told_once_with_both_reasons() {
+    for (answer, reasons) in [
+        (r#"[{"n": 1, "fits": true}]"#, 2),
+        (r#"[{"n": 1, "fits": null}]"#, 2),
+        (r#"[{"n": 1, "fits": false}]"#, 1),
+    ] {
+        let (app, plain, _) = two_that_found_one(Scripted::new().plain(move |_| text(answer))).await;
+        while watches::open(app.store(), &plain.id, 1).await.unwrap().count > 0 {
+            app.passes(Duration::ZERO).await;
+            tokio::task::yield_now().await;
+        }
+        let told = app.sees("“Offer”").await;
+        assert_eq!(told.text.matches("Why you get this").count(), reasons, "{}", told.text);
+        assert_eq!(told.text.contains("fits “it is urgent”"), reasons == 2, "{}", told.text);
+        app.passes(MINUTE).await;
+        assert_eq!(is_told(&app, "“Offer”").await, 1);
+        assert_eq!(app.requests(Who::Plain).len(), 1);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_sentence_that_takes_long_holds_no_other_watch_up_and_tells_nothing_again() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().plain(move |_| text(r#"[{"n": 1, "fits": true}]"#).behind(&held));
+    let (app, _, judging) = two_that_found_one(script).await;
+    gate.arrived(1).await;
+    assert_eq!(is_told(&app, "“Offer”").await, 0);
+    app.passes(Duration::from_secs(30)).await;
+    let told = app.sees("“Offer”").await;
+    assert_eq!(told.text.matches("Why you get this").count(), 1, "{}", told.text);
+    gate.open();
+    while watches::open(app.store(), &judging.id, 1).await.unwrap().count > 0 {
+        tokio::task::yield_now().await;
+    }
+    app.passes(MINUTE).await;
+    assert_eq!(is_told(&app, "“Offer”").await, 1);
+    assert_eq!(states(&app, &judging).await, [ItemState::Unfit]);
     app.ends_well().await;
 }
 

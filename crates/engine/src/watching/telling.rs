@@ -4,7 +4,8 @@
 //!
 //! - What is told, and that it is, are one commit; it is journalled as a turn, so that people can point at it.
 //! - A watch tells something at most once in its least pause; what comes meanwhile is one digest.
-//! - What several watches of a person that only tell have found in one source is told once, with each reason.
+//! - What several watches of a person that only tell have found is told once, with the reason of each that has it then. An
+//!   email is the same one in whatever account it came.
 //! - A turn of a watch starts only while the last one isn't running, and three that fail in a row stop it.
 
 use adjutant_chat::Choice;
@@ -37,10 +38,15 @@ use crate::gateway::scheduler::{MAX_FAILURES, Scheduler, unless_stale};
 const LINES: usize = 10;
 /// How many things are judged, or a turn begins with, at once.
 const AT_ONCE: i64 = 20;
+/// How long something waits for another watch to have it judged, in milliseconds: then it is told with both reasons.
+const JUDGED_MS: i64 = 30_000;
 /// Of so many other watches a telling gives the reasons.
 const OTHERS: usize = 8;
 /// With more at once, it is only told how many: none is judged, and no turn begins.
 const STORM: i64 = 100;
+
+/// What another watch has found, too.
+type Twin = (WatchRow, ItemRow);
 
 impl Scheduler {
     /// Tells what watches have found, and adds the conversations that got something.
@@ -156,7 +162,7 @@ impl Scheduler {
         open: OpenItems,
         zone: Tz,
     ) -> Result<bool> {
-        let store = &self.conversations.store;
+        let (store, now) = (&self.conversations.store, self.conversations.store.now());
         let OpenItems { mut items, count, last } = open;
         let (mut part, mut batch) = ((last, count), Batch::new());
         match &watch.condition.judge {
@@ -176,7 +182,22 @@ impl Scheduler {
             }
             None => {}
         }
-        if part.1 == 0 {
+        let twins = self.twins(watch, &items).await?;
+        let is_judged = |(other, twin): &Twin| is_open(other, twin) && !is_plain(other) && other.is_due(now);
+        let is_fresh = items.first().is_some_and(|item| (0..JUDGED_MS).contains(&(now - item.found_at)));
+        if is_plain(watch) && is_fresh && twins.iter().any(is_judged) {
+            return Ok(false);
+        }
+        let before = items.len();
+        items.retain(|item| {
+            let told = twins.iter().find(|(_, twin)| is_told(twin) && is_same(item, twin));
+            let telling = told.and_then(|(_, twin)| twin.told_by.as_ref());
+            telling.iter().for_each(|telling| watches::leave_to(&mut batch, item, telling));
+            telling.is_none()
+        });
+        let left = before - items.len();
+        part.1 -= i64::try_from(left).unwrap_or_default();
+        if part.1 == 0 || (left > 0 && items.is_empty()) {
             store.write(batch).await?;
             return Ok(false);
         }
@@ -188,9 +209,6 @@ impl Scheduler {
             part = part_of(&items);
             new.running = Some(event.clone());
         }
-        if part.0 == last && watch.bounds.until.is_some_and(|until| until <= store.now()) {
-            new.state = WatchState::Over;
-        }
         watches::fire(&mut batch, watch, &new, part);
         if acts {
             let here = (&watch.conversation_id, &watch.person_id);
@@ -198,10 +216,7 @@ impl Scheduler {
             let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
             inbox::arrive(&mut batch, &row, store.now());
         } else {
-            let others = match is_plain(watch) {
-                true => self.take_over(&mut batch, (watch, &event), &items).await?,
-                false => Vec::new(),
-            };
+            let others = self.take_over(&mut batch, &event, &items, twins);
             self.add_telling(&mut batch, (watch, &others), event, (&items, part.1), zone);
         }
         store.write(batch).await?;
@@ -209,28 +224,38 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Takes over what a telling shows and others of the person's watches, which only tell, have found in the same source, too.
-    /// Returns these watches.
-    async fn take_over(
+    /// What others of the person's watches that only tell have found, too: what is open, and what was told.
+    async fn twins(&self, watch: &WatchRow, items: &[ItemRow]) -> Result<Vec<Twin>> {
+        let (store, mut twins) = (&self.conversations.store, Vec::new());
+        for twin in watches::found_by_others(store, &watch.id, (part_of(items).0, LINES as i64)).await? {
+            if items.iter().any(|item| is_same(item, &twin))
+                && let Some(id) = &twin.watch_id
+                && let Some(other) = watches::by_id(store, id).await?
+            {
+                twins.push((other, twin));
+            }
+        }
+        Ok(twins)
+    }
+
+    /// Takes over what a telling shows and others of the person's watches have found, too, without a model. Returns these
+    /// watches.
+    fn take_over(
         &self,
         batch: &mut Batch,
-        (watch, event): (&WatchRow, &str),
+        event: &str,
         items: &[ItemRow],
-    ) -> Result<Vec<WatchRow>> {
+        twins: Vec<Twin>,
+    ) -> Vec<WatchRow> {
         let (store, mut others) = (&self.conversations.store, Vec::new());
-        let things = items.iter().take(LINES).filter_map(|item| item.thing.as_ref());
-        let shown: Vec<&WatchItem> = things.filter(|thing| !thing.is_unsure).collect();
-        for other in watches::of_person(store, &watch.person_id).await? {
-            let is_beside = other.source == watch.source
-                && other.state == WatchState::Active
-                && other.conversation_id == watch.conversation_id;
-            if others.len() == OTHERS || other.id == watch.id || !is_beside || !is_plain(&other) {
+        for (other, twin) in twins {
+            let is_known = others.iter().any(|known: &WatchRow| known.id == other.id);
+            let is_shown = items.iter().take(LINES).any(|item| is_same(item, &twin));
+            if !is_shown || !is_open(&other, &twin) || !is_plain(&other) || others.len() == OTHERS {
                 continue;
             }
-            let mut open = watches::open(store, &other.id, STORM).await?.items;
-            open.retain(|item| item.thing.as_ref().is_some_and(|thing| shown.contains(&thing)));
-            if !open.is_empty() {
-                open.iter().for_each(|item| watches::leave_to(batch, item, event));
+            watches::leave_to(batch, &twin, event);
+            if !is_known {
                 // A pause that has begun isn't made longer.
                 let now = store.now();
                 let pause = other.bounds.every_s.saturating_mul(1000);
@@ -239,7 +264,7 @@ impl Scheduler {
                 others.push(other);
             }
         }
-        Ok(others)
+        others
     }
 
     /// Adds a telling of these, and how many there are in all, to the batch: as a turn that is done. The other watches have found
@@ -335,6 +360,26 @@ pub(crate) fn why(watch: &WatchRow, zone: Tz) -> (String, Choice) {
 /// Whether a watch only tells, and no model judges what it finds.
 fn is_plain(watch: &WatchRow) -> bool {
     watch.action == WatchAction::Tell && watch.condition.judge.is_none()
+}
+
+/// Whether two watches have found the same under one key. An email may have come to two accounts; one that only has the name
+/// of another is another.
+fn is_same(one: &ItemRow, other: &ItemRow) -> bool {
+    let (Some(one), Some(other)) = (&one.thing, &other.thing) else { return false };
+    let is_there = one.noun == ItemNoun::Mail || (one.at, &one.account) == (other.at, &other.account);
+    is_there
+        && (one.noun, &one.id, &one.from) == (other.noun, &other.id, &other.from)
+        && (&one.title, &one.snippet) == (&other.title, &other.snippet)
+}
+
+/// Whether an email was told. Anything else, such as an event that begins, may be told again by another watch.
+fn is_told(item: &ItemRow) -> bool {
+    item.state != ItemState::New && item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail)
+}
+
+/// Whether another watch is to tell this, too.
+fn is_open(other: &WatchRow, twin: &ItemRow) -> bool {
+    twin.state == ItemState::New && other.state == WatchState::Active
 }
 
 /// Whether a watch does something without a question, so that it needn't wait for the end of its quiet hours.

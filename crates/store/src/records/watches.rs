@@ -327,10 +327,25 @@ pub fn fire(batch: &mut Batch, old: &WatchRow, new: &WatchRow, (last, count): (i
     );
 }
 
-/// Leaves something to a telling of another watch, unless it was told since it was read. It belongs behind that one's [`fire`].
+/// Leaves something to a telling of another watch, unless it was told since it was read. It belongs behind the [`fire`] of that
+/// telling.
 pub fn leave_to(batch: &mut Batch, item: &ItemRow, telling: &str) {
     let sql = "UPDATE watch_items SET state = 'unfit', told_by = $1 WHERE id = $2 AND state = 'new'";
     batch.must(Stale::WatchChanged, sql, [telling.into(), (&item.id).into()]);
+}
+
+/// What other watches have found under the keys of what a watch has open up to the `seq` `last`, if both only tell one person in
+/// one place: what is open, and what was told among at most so many things.
+pub async fn found_by_others(store: &Store, id: &WatchId, (last, most): (i64, i64)) -> Result<Vec<ItemRow>> {
+    let sql = select_items!(
+        "WHERE seq IN (SELECT o.seq FROM watch_items n JOIN watches v ON v.id = n.watch_id JOIN watches w \
+         ON w.person_id = v.person_id AND w.conversation_id = v.conversation_id AND w.id <> v.id \
+         JOIN watch_items o ON o.watch_id = w.id AND o.key = n.key WHERE n.watch_id = $1 AND n.state = 'new' \
+         AND n.seq <= $2 AND v.action = 'tell' AND w.action = 'tell') AND (state = 'new' OR (told_by IS NOT NULL \
+         AND (SELECT count(*) FROM watch_items t WHERE t.told_by = watch_items.told_by AND t.state <> 'unfit') <= $3)) \
+         ORDER BY seq"
+    );
+    store.all(sql, &[id.into(), last.into(), most.into()]).await
 }
 
 /// The name of the inbox row of a telling.
