@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::folders::Folders;
 use crate::http::{Call, GraphError, Result};
-use crate::mail::{FIELDS, GraphMail, arrived, message};
+use crate::mail::{FIELDS, GraphMail, arrived, header, message};
 use crate::{moment, text};
 
 impl GraphMail {
@@ -48,14 +48,10 @@ impl GraphMail {
             let found = self.http.optional(&Call::get(url)).await?.unwrap_or_default();
             fields = found["internetMessageHeaders"].clone();
         }
-        let field = |field: &Value| {
-            let line = format!("{}: {}", text(field, "name").trim(), text(field, "value"));
-            line.replace(['\r', '\n'], " ") + "\r\n"
-        };
-        let header: String = fields.as_array().into_iter().flatten().map(field).collect();
+        let header = header(&fields);
         let read = Message::of_file(header.as_bytes()).unwrap_or_default();
-        let Message { cc, in_reply_to, references, is_list, .. } = read;
-        let message = Message { cc, in_reply_to, references, is_list, ..message(item, folders) };
+        let Message { cc, in_reply_to, references, is_automatic, .. } = read;
+        let message = Message { cc, in_reply_to, references, is_automatic, ..message(item, folders) };
         let head = Headline::parse(header.as_bytes(), &message, "");
         let has_attachment = item["hasAttachments"] == json!(true);
         Ok((message, Headline { has_attachment, received: arrived(item), ..head }))

@@ -99,7 +99,9 @@ impl GraphMail {
             seen += page.items.len();
             let is_wanted = |item: &&Value| {
                 let kind = folders.by_id(text(item, "parentFolderId")).and_then(|folder| folder.kind);
-                fits(query, item) && (within.is_some() || !kind.is_some_and(|kind| UNWANTED.contains(&kind)))
+                let is_unwanted =
+                    |kind| UNWANTED.contains(&kind) || (query.unarchived && kind == FolderKind::Archive);
+                fits(query, item) && (within.is_some() || !kind.is_some_and(is_unwanted))
             };
             let read = |item: &Value| (arrived(item), message(item, &folders));
             all.extend(page.items.iter().filter(is_wanted).map(read));
@@ -124,7 +126,9 @@ impl GraphMail {
     /// The request for the first page of a search; none if nothing can be found.
     async fn first_page(&self, query: &Query, folder: Option<&str>, limit: usize) -> Result<Option<Call>> {
         let expand = expand(&[LAST_VERB]);
-        let (fields, top) = (format!("{FIELDS},body"), limit.clamp(PAGES.0, PAGES.1).to_string());
+        // Who sorts them must know which a program sent.
+        let header = if query.unarchived { ",internetMessageHeaders" } else { "" };
+        let (fields, top) = (format!("{FIELDS},body{header}"), limit.clamp(PAGES.0, PAGES.1).to_string());
         let (words, mut filter) = (words(query), filter(query));
         if !query.thread.is_empty() {
             let Some(conversations) = self.conversations(&query.thread).await? else { return Ok(None) };
@@ -396,6 +400,7 @@ fn location(item: &Value, folders: &Folders) -> MessageLocation {
 pub(crate) fn message(item: &Value, folders: &Folders) -> Message {
     let folder = folders.by_id(text(item, "parentFolderId"));
     let read = Message::of_file(&as_mime(item)).unwrap_or_default();
+    let head = Message::of_file(header(&item["internetMessageHeaders"]).as_bytes());
     Message {
         id: text(item, "id").to_owned(),
         message_id: message_id(text(item, "internetMessageId")),
@@ -404,9 +409,19 @@ pub(crate) fn message(item: &Value, folders: &Folders) -> Message {
         flagged: item["flag"]["flagStatus"] == json!("flagged"),
         answered: is_answered(item),
         is_sent: folder.is_some_and(|folder| folder.kind == Some(FolderKind::Sent)),
+        is_automatic: head.is_some_and(|head| head.is_automatic),
         folder: folder.map(|folder| folder.name.clone()).unwrap_or_default(),
         ..read
     }
+}
+
+/// The fields of a header, as far as they were asked for.
+pub(crate) fn header(fields: &Value) -> String {
+    let field = |field: &Value| {
+        let line = format!("{}: {}", text(field, "name").trim(), text(field, "value"));
+        line.replace(['\r', '\n'], " ") + "\r\n"
+    };
+    fields.as_array().into_iter().flatten().map(field).collect()
 }
 
 fn as_mime(item: &Value) -> Vec<u8> {

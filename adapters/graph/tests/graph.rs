@@ -250,6 +250,12 @@ async fn mails_are_found_read_and_sorted() {
     let read = mail.read(&moved.id).await.unwrap();
     assert!(read.answered && read.flagged && !read.unread);
     assert_eq!(read.folder, "Archiv");
+    let sale = "From: Shop <s@y.test>\nSubject: Sale\nList-Id: <sale.y.test>\n\nHi\n";
+    world.graph.state().deliver(ADA, sale);
+    let waiting = Query { unanswered: true, unarchived: true, limit: 50, ..Query::default() };
+    let found = mail.search(&waiting).await.unwrap().messages;
+    assert_eq!((found.len(), found[0].is_automatic, found[1].is_automatic), (30, true, false));
+    assert!(found.iter().all(|mail| mail.folder != "Archiv"));
     let error = mail.move_to(&moved.id, "Nowhere").await.unwrap_err();
     assert_eq!(error.kind, adjutant_mail::ErrorKind::NotFound);
     assert_eq!(mail.read("<99@y.test>").await.unwrap_err().kind, adjutant_mail::ErrorKind::NotFound);

@@ -32,21 +32,19 @@ impl Headline {
             let field = fields.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
             field.map(|(_, value)| value.trim().to_ascii_lowercase()).unwrap_or_default()
         };
-        let (kind, precedence, automatic) =
-            (value("Content-Type"), value("Precedence"), value("Auto-Submitted"));
+        let kind = value("Content-Type");
         // RFC 3834 §5. `X-Auto-Response-Suppress` says only that a program wrote it, also an invoice (MS-OXCMAIL §2.2.3.2.14).
-        let is_reply_robot = automatic.starts_with("auto-replied")
-            || precedence == "auto_reply"
+        let is_reply_robot = value("Auto-Submitted").starts_with("auto-replied")
+            || value("Precedence") == "auto_reply"
             || kind.starts_with("multipart/report")
             || value("Return-Path") == "<>";
-        let is_generated = !matches!(&*automatic, "" | "no") || !value("X-Auto-Response-Suppress").is_empty();
-        let is_list = message.is_list || matches!(&*precedence, "list" | "bulk");
+        let is_generated = !value("X-Auto-Response-Suppress").is_empty();
         let headers = head.iter().flat_map(|head| head.headers());
         // Of several senders, each reader may show another one.
         let is_one = headers.filter(|header| header.name == HeaderName::From).count() == 1;
         let sender = message.from.first().filter(|_| is_one && message.from.len() == 1);
         Self {
-            is_automatic: is_generated || is_reply_robot || is_list,
+            is_automatic: message.is_automatic || is_generated || is_reply_robot,
             is_reply_robot,
             has_attachment: kind.starts_with("multipart/mixed") || !message.attachments.is_empty(),
             received: None,
@@ -258,8 +256,9 @@ mod tests {
     #[test]
     fn programs_and_lists_are_told_from_people() {
         let kinds = |header: &str| {
-            let message = Message { is_list: header.starts_with("List-Id"), ..Message::default() };
-            let head = Headline::parse(format!("{header}\r\n\r\n").as_bytes(), &message, "x.test");
+            let bytes = format!("{header}\r\n\r\n").into_bytes();
+            let is_automatic = Message::parse(&bytes).is_automatic;
+            let head = Headline::parse(&bytes, &Message { is_automatic, ..Message::default() }, "x.test");
             let kinds = [
                 (head.is_automatic, "automatic"),
                 (head.is_reply_robot, "robot"),

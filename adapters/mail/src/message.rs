@@ -1,7 +1,7 @@
 //! Parses messages: headers, text and attachments.
 
 use chrono::{DateTime, FixedOffset};
-use mail_parser::{Address as AddressHeader, HeaderName, HeaderValue, MimeHeaders};
+use mail_parser::{Address as AddressHeader, HeaderValue, MimeHeaders};
 
 use crate::compose::message_id;
 use crate::html::one_line as line;
@@ -64,8 +64,8 @@ pub struct Message {
     pub answered: bool,
     /// Whether a search found it in the folder of sent messages.
     pub is_sent: bool,
-    /// Whether it came by a mailing list, or is a newsletter.
-    pub is_list: bool,
+    /// Whether its header says that it came by a mailing list, is a newsletter, or that no person sent it.
+    pub is_automatic: bool,
     pub folder: String,
 }
 
@@ -105,7 +105,7 @@ impl Message {
             text,
             is_truncated,
             attachments: whole.attachments().take(MAX_ITEMS).map(|part| attached(&part)).collect(),
-            is_list: head.header(HeaderName::ListId).or(head.header(HeaderName::ListUnsubscribe)).is_some(),
+            is_automatic: is_automatic(head),
             ..Self::default()
         }
     }
@@ -166,6 +166,18 @@ fn closers(text: &str, boundaries: impl Iterator<Item = usize>) -> Vec<u8> {
     }
     closers.reverse();
     closers.concat().into_bytes()
+}
+
+fn is_automatic(head: &mail_parser::Message<'_>) -> bool {
+    head.headers_raw().any(|(name, value)| {
+        let value = value.trim().to_ascii_lowercase();
+        match name.to_ascii_lowercase().as_str() {
+            "list-id" | "list-unsubscribe" => true,
+            "precedence" => matches!(&*value, "bulk" | "list" | "junk"),
+            "auto-submitted" => !matches!(&*value, "" | "no"),
+            _ => false,
+        }
+    })
 }
 
 fn addresses(address: Option<&AddressHeader<'_>>) -> Vec<Address> {

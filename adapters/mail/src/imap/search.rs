@@ -50,6 +50,8 @@ pub struct Query {
     pub before: Option<DateTime<Utc>>,
     pub unread: bool,
     pub unanswered: bool,
+    /// Only those that aren't in the archive, unless the folder is given.
+    pub unarchived: bool,
     /// Only those with one of these Message-IDs, and those that refer to one.
     pub thread: Vec<String>,
     /// The folder; otherwise all except Drafts, Trash and Junk.
@@ -127,7 +129,7 @@ impl Imap {
         let mut all = run!(self, |session| {
             let (folders, is_exact) = match &query.folder {
                 Some(name) => (vec![session.folder_named(name).await?], true),
-                None => session.default_folders().await?,
+                None => session.default_folders(query.unarchived).await?,
             };
             let mut all = Newest { items: Vec::new(), total: 0, is_exact };
             for folder in &folders {
@@ -198,7 +200,7 @@ impl Session {
         let opened = self.select(&folder.name).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO CC REPLY-TO SUBJECT MESSAGE-ID \
-             IN-REPLY-TO REFERENCES LIST-ID LIST-UNSUBSCRIBE MIME-VERSION CONTENT-TYPE \
+             IN-REPLY-TO REFERENCES LIST-ID LIST-UNSUBSCRIBE PRECEDENCE AUTO-SUBMITTED MIME-VERSION CONTENT-TYPE \
              CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );
         let exists = usize::try_from(opened.exists).unwrap_or(usize::MAX);
@@ -250,10 +252,16 @@ impl Session {
         Ok(in_time.into_iter().map(|(_, uid, _)| uid).collect())
     }
 
-    /// The folders to search if none is given, and whether these are all.
-    async fn default_folders(&mut self) -> Result<(Vec<Folder>, bool)> {
+    /// The folders to search if none is given, without the archive and those inside if it is left out; and whether these are
+    /// all.
+    async fn default_folders(&mut self, unarchived: bool) -> Result<(Vec<Folder>, bool)> {
         let unwanted = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk, FolderKind::All];
         let mut folders = self.folders().await?;
+        let path = |folder: &Folder| format!("{}{}", folder.name, folder.delimiter);
+        let archive = folders.iter().find(|folder| unarchived && folder.kind == Some(FolderKind::Archive));
+        if let Some(archive) = archive.map(path) {
+            folders.retain(|folder| !path(folder).starts_with(&archive));
+        }
         folders.retain(|folder| folder.kind.is_none_or(|kind| !unwanted.contains(&kind)));
         folders.sort_by_key(|folder| folder.kind.is_none());
         let are_all = folders.len() <= MAX_FOLDERS;

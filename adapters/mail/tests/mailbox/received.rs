@@ -261,6 +261,30 @@ async fn letters_are_archived_where_a_folder_is_for_that_or_in_a_new_one() {
         assert_eq!(alice.move_to(&id, "archive").await.unwrap().unwrap().folder, "Archive");
     }
     assert!(python(server, "alice", "print(box.lsub())").contains("Archive"));
+    python(server, "alice", "print(box.create('Archive/2026'))");
+    let id = put(&alice, "From: a@example.test\r\nSubject: keep me", "hello\r\n").await;
+    assert_eq!(alice.move_to(&id, "Archive/2026").await.unwrap().unwrap().folder, "Archive/2026");
+    for (unarchived, count) in [(false, 3), (true, 0)] {
+        let query = Query { subject: some("keep me"), unarchived, limit: 5, ..Query::default() };
+        assert_eq!(alice.search(&query).await.unwrap().messages.len(), count, "{unarchived}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_tells_what_a_program_sent() {
+    let server = server!();
+    let alice = imap(server, "alice");
+    let subject = unique();
+    for head in
+        ["Precedence: bulk", "Auto-Submitted: auto-generated", "List-Id: <a.test>", "Importance: high"]
+    {
+        put(&alice, &format!("From: a@example.test\r\nSubject: {subject} {head}\r\n{head}"), "hello\r\n")
+            .await;
+    }
+    let found = alice.search(&Query { subject: some(&subject), ..in_inbox() }).await.unwrap().messages;
+    let people = found.iter().filter(|mail| !mail.is_automatic).map(|mail| mail.subject.as_str());
+    assert_eq!(people.collect::<Vec<_>>(), [format!("{subject} Importance: high")]);
+    assert_eq!(found.len(), 4);
 }
 
 /// The highest resident memory of this process, in MB.

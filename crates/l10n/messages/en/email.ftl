@@ -70,8 +70,8 @@ triaged =
     }
 need-no-answer =
     { $count ->
-        [one] 1 other needs no answer: newsletters, receipts, answers to invitations and bounces
-       *[other] { $count } others need no answer: newsletters, receipts, answers to invitations and bounces
+        [one] 1 other needs no answer: newsletters, automatic emails, answers to invitations and bounces
+       *[other] { $count } others need no answer: newsletters, automatic emails, answers to invitations and bounces
     }
 not-looked-at =
     { $count ->

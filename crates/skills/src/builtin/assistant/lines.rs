@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use adjutant_l10n::email::need_no_answer;
 use adjutant_l10n::watches as words;
 use adjutant_store::Batch;
 use adjutant_store::executions::{self, ExecutionRow};
@@ -31,7 +32,8 @@ fn things(rows: &[ExecutionRow], skill: &str) -> Vec<Value> {
     let data = |row: &ExecutionRow| serde_json::from_str::<Value>(row.data.as_deref()?).ok();
     let all = rows.iter().filter(is_its).filter_map(data);
     let items = all.flat_map(|data| data["items"].as_array().cloned().unwrap_or_default());
-    items.filter(|item| seen.insert(format!("{} {}", item["id"], item["start"]))).collect()
+    // An email's number tells it from one that only has its name.
+    items.filter(|item| seen.insert(format!("{} {} {}", item["id"], item["start"], item["n"]))).collect()
 }
 
 /// How a text of others stands in a line.
@@ -156,7 +158,8 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
     }
     let more = count.saturating_sub(lines.len());
     lines.extend((more > 0).then(|| words::more(more)));
-    let parts = [agenda(&events).join("\n"), lines.join("\n")];
+    let automatic = data["need_no_answer"].as_u64().filter(|count| *count > 0).map(need_no_answer);
+    let parts = [agenda(&events).join("\n"), lines.join("\n"), automatic.unwrap_or_default()];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let data = json!({"count": items.len(), "items": items});
     // Nobody knows of each line who wrote it.

@@ -91,9 +91,9 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output> {
         before: time(call, "before")?,
         unread: call.flag("unread"),
         unanswered: call.flag("unanswered"),
-        thread: Vec::new(),
         folder: argument("folder"),
         limit: if with_text { call.limit().min(MAX_READ) } else { call.limit() },
+        ..Query::default()
     };
     let accounts = inboxes(call)?;
     let searched = merged(&accounts, |account| search_in(account, &query)).await?;

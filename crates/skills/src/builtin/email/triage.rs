@@ -1,9 +1,10 @@
 //! Which mails wait for the person, before a model sees them.
 
+use std::collections::HashSet;
+
 use adjutant_l10n::email;
 use adjutant_mail::{Message, Query};
 use adjutant_store::watches;
-use adjutant_turn::wording::questions::ContactMatch;
 use adjutant_types::text::one_line;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 use chrono_tz::Tz;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::reading::{Mail, Mails, item, line, search_in, time};
 use super::{inboxes, merged};
-use crate::builtin::{CallContext, contacts_among, under};
+use crate::builtin::{CallContext, under};
 use crate::{Output, Result};
 
 /// The most mails of a call, and of a page: what one call of a model is given.
@@ -22,20 +23,19 @@ const SHOWN: usize = 176;
 /// How old they are at most, unless the call says otherwise.
 const DAYS: i64 = 14;
 
-/// Whether a mail needs no answer: a list's, a receipt, an answer to an invitation, or a bounce.
+/// Whether a mail needs no answer: a program's, an answer to an invitation, or a bounce. What its sender writes into it can
+/// only have it left out.
 fn needs_no_answer(mail: &Message) -> bool {
     const ANSWERS: [&str; 6] =
         ["accepted:", "declined:", "tentative:", "zugesagt:", "abgelehnt:", "mit vorbehalt:"];
-    const RECEIPTS: [&str; 6] =
-        ["receipt", "order confirmation", "shipped", "quittung", "bestellbestätigung", "versandbestätigung"];
     let from = sender(mail).to_lowercase();
     let writer = from.split('@').next().unwrap_or_default();
     let subject = mail.subject.to_lowercase();
-    let is_robot = writer.replace(['-', '_', '.'], "").contains("noreply");
-    mail.is_list
-        || matches!(writer, "mailer-daemon" | "postmaster")
+    let writer = writer.replace(['-', '_', '.'], "");
+    mail.is_automatic
+        || matches!(&*writer, "mailerdaemon" | "postmaster")
+        || ["noreply", "donotreply"].iter().any(|robot| writer.contains(robot))
         || ANSWERS.iter().any(|answer| subject.starts_with(answer))
-        || (is_robot && RECEIPTS.iter().any(|word| subject.contains(word)))
 }
 
 fn sender(mail: &Message) -> &str {
@@ -52,11 +52,12 @@ fn shown(n: usize, mail: &Message, zone: Tz) -> String {
     text[..text.floor_char_boundary(SHOWN)].to_owned()
 }
 
-/// Mails without an answer, read or not, those of the person's contacts first, and how many others need none. What the
-/// person took off their list, or put off, isn't among them.
+/// Mails without an answer, read or not, the newest first, and how many others need none. What the person archived, took off
+/// their list, or put off, isn't among them.
 pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output> {
     let since = time(call, "since")?.unwrap_or_else(|| call.now() - TimeDelta::days(DAYS));
-    let query = Query { since: Some(since), unanswered: true, limit: MOST, ..Query::default() };
+    let waiting = Query { unanswered: true, unarchived: true, ..Query::default() };
+    let query = Query { since: Some(since), limit: MOST, ..waiting };
     let searched = merged(&inboxes(call)?, |account| search_in(account, &query)).await?;
     let found = Mails::of(searched.found, MOST);
     let more = found.total.saturating_sub(found.mails.len());
@@ -66,11 +67,11 @@ pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output> {
     let unanswered: Vec<String> = received.iter().map(|(_, mail)| mail.lasting_id().to_owned()).collect();
     let settled = watches::settled_since(call.store(), &call.ctx.turn.person.id, since).await?;
     let received = received.into_iter().filter(|(_, mail)| !settled.contains(mail.lasting_id()));
-    let (rest, mut letters): (Vec<Mail<'_>>, Vec<_>) = received.partition(|(_, mail)| needs_no_answer(mail));
-    let senders: Vec<String> = letters.iter().map(|(_, mail)| sender(mail).to_owned()).collect();
-    let known = contacts_among(call, &senders, call.ctx.words().await?).await?;
-    let is_known = |mail: &Message| matches!(known.get(sender(mail)), Some(ContactMatch::Found { .. }));
-    letters.sort_by_key(|(_, mail)| !is_known(mail));
+    let mut seen = HashSet::new();
+    // One may have come to two accounts; what only has its name is another.
+    let received =
+        received.filter(|(_, mail)| seen.insert((mail.lasting_id().to_owned(), shown(0, mail, call.zone()))));
+    let (rest, letters): (Vec<Mail<'_>>, Vec<_>) = received.partition(|(_, mail)| needs_no_answer(mail));
 
     let numbered = || (1_usize..).zip(&letters);
     let items = numbered().map(|(n, mail)| {
@@ -99,21 +100,22 @@ mod tests {
 
     #[test]
     fn what_needs_no_model_is_known_by_its_header_alone() {
-        let mail = |from: &str, subject: &str, is_list| Message {
+        let mail = |from: &str, subject: &str, is_automatic| Message {
             from: vec![from.parse().unwrap()],
             subject: subject.into(),
-            is_list,
+            is_automatic,
             ..Message::default()
         };
-        for (from, subject, is_list, needs_none) in [
+        for (from, subject, is_automatic, needs_none) in [
             ("Shop <news@shop.test>", "20 % off", true, true),
             ("Shop <no-reply@shop.test>", "Your receipt of 3 May", false, true),
             ("Bob <bob@acme.test>", "Where is my receipt?", false, false),
             ("Bob <bob@acme.test>", "Accepted: Offsite", false, true),
             ("MAILER-DAEMON@mx.test", "Undelivered", false, true),
-            ("Bank <noreply@bank.test>", "Your card is blocked", false, false),
+            ("Bank <do-not-reply@bank.test>", "Your statement", false, true),
+            ("Bob <bob@noreply.test>", "A question", false, false),
         ] {
-            assert_eq!(needs_no_answer(&mail(from, subject, is_list)), needs_none, "{from}: {subject}");
+            assert_eq!(needs_no_answer(&mail(from, subject, is_automatic)), needs_none, "{from}: {subject}");
         }
         let long = mail(&format!("{} <x@y.test>", "ü".repeat(90)), &"漢".repeat(500), false);
         let line = shown(100, &long, Tz::UTC);
