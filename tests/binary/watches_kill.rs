@@ -1,11 +1,12 @@
 //! Watches through kills and cut connections.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use adjutant_fakes::mail_server::{self, Server};
 use adjutant_skills::builtin::watches::new_row;
@@ -197,6 +198,37 @@ fn a_thousand_mails_are_told_once_each_through_kills_and_cuts() {
         home.ask(async |store| store.all("SELECT key FROM watch_items", &[]).await.unwrap());
     assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), MAILS);
     home.assert_tidy("after all those kills");
+}
+
+#[test]
+fn a_mail_from_a_time_to_come_hides_none_once_all_have_new_numbers() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let (home, folders) = (home(server, server.imaps), ["Later".to_owned()]);
+    make(server, &folders);
+    home.ask(async |store| watch(store, &folders, "Watched").await);
+    let new = server.file("store/carol@example.test/Maildir/.Later/new");
+    let told = |count: i64| {
+        let mut chat = home.chat();
+        let told = || home.count("SELECT count(*) FROM watch_items WHERE state = 'told'");
+        wait_until("all are told", || told() == count);
+        chat.finish_well();
+    };
+    plant(&new, MAILS + 3);
+    // The server dates it by its file.
+    for file in fs::read_dir(&new).unwrap() {
+        let to_come = UNIX_EPOCH + Duration::from_secs(4_000_000_000);
+        File::options().write(true).open(file.unwrap().path()).unwrap().set_modified(to_come).unwrap();
+    }
+    told(1);
+    home.ask(async |store| {
+        let sql = "UPDATE watch_sources SET mark = replace(mark, '\"validity\":1', '\"validity\":2')";
+        let mut batch = Batch::new();
+        batch.run(sql, []);
+        store.write(batch).await.unwrap();
+    });
+    plant(&new, MAILS + 4);
+    plant(&new, MAILS + 5);
+    told(3);
 }
 
 #[test]

@@ -43,13 +43,14 @@ impl Headline {
         // Of several senders, each reader may show another one.
         let is_one = headers.filter(|header| header.name == HeaderName::From).count() == 1;
         let sender = message.from.first().filter(|_| is_one && message.from.len() == 1);
+        let is_signed = is_signed(&fields, sender, authority);
         Self {
             is_automatic: message.is_automatic || is_generated || is_reply_robot,
             is_reply_robot,
             has_attachment: kind.starts_with("multipart/mixed") || !message.attachments.is_empty(),
             received: None,
-            is_signed: is_signed(&fields, sender, authority),
-            key: key(message),
+            is_signed,
+            key: key(message, is_signed),
         }
     }
 }
@@ -67,9 +68,10 @@ pub(crate) fn authority(host: &str) -> String {
     }
 }
 
-/// Anybody can copy a Message-ID before its mail comes, so the sender is in it, too.
-fn key(message: &Message) -> String {
+/// Anybody can copy a Message-ID before its mail comes, so the sender is in it, too, and that they are forged.
+fn key(message: &Message, is_signed: Option<bool>) -> String {
     let from = message.from.first().map(|from| from.address.to_ascii_lowercase()).unwrap_or_default();
+    let from = if is_signed == Some(false) { from + "\nforged" } else { from };
     let mail = match &message.message_id {
         Some(id) => format!("{id}\n{from}"),
         None => format!("\n{from}\n{:?}\n{}\n{}", message.date, message.subject, message.text),
@@ -288,6 +290,8 @@ mod tests {
         let mail = "Message-ID: <1@acme.test>\nFrom: Ann <ann@acme.test>\nSubject: x";
         assert_eq!(key(mail), key(&format!("X-Moved: yes\n{}", mail.replace("ann@acme", "ANN@acme"))));
         assert_ne!(key(mail), key(&mail.replace("ann@acme", "eve@evil")));
+        let forged = format!("Authentication-Results: x.test; dmarc=fail\n{mail}");
+        assert_ne!(key(mail), key(&forged), "one that comes first doesn't stand for the other");
         let bare = "From: ann@acme.test\nSubject: x\nDate: Mon, 1 Jun 2026 10:00:00 +0200";
         assert_eq!(key(bare), key(bare));
         assert_ne!(key(bare), key(&bare.replace("Subject: x", "Subject: y")));

@@ -6,7 +6,7 @@ use adjutant_skills::builtin::written_by;
 use adjutant_store::executions;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_types::clock::utc;
-use adjutant_types::{ItemNoun, WatchItem};
+use adjutant_types::{ItemNoun, Mark, WatchItem};
 
 use super::{At, Finding, Watcher, item, own_addresses};
 use crate::watching::matching::{fits, is_our_own};
@@ -30,20 +30,22 @@ impl Watcher {
         let (store, now) = (self.store(), self.store().now());
         let row = watches::source(store, at.0).await?;
         let mark = row.mark.as_ref();
-        let since = watches.iter().map(|watch| watch.active_since).min().unwrap_or(now).max(self.since);
+        // What was to come is now, once the clock was set back.
+        let since =
+            watches.iter().map(|watch| watch.active_since).min().unwrap_or(now).max(self.since).min(now);
         let most = (MAX_FOUND / watches.len().max(1)).clamp(10, MAX_MAILS);
-        let (mails, read_to, is_more) = mailbox.news(mark, utc(since), most).await?;
+        let (mails, mut read_to, is_more) = mailbox.news(mark, utc(since), most).await?;
         // Of what was there before the first look, only a second is rounded off.
         let margin = if mark.is_some() { MARGIN_MS } else { 1_000 };
         let (own, mut found) = (own_addresses(account), Vec::new());
         for (mail, head) in &mails {
             let received = head.received.map_or(now, |at| at.timestamp_millis());
-            let is_news = received >= self.since && now - received < MAX_AGE_MS;
+            let is_news = received + margin >= self.since.min(now) && now - received < MAX_AGE_MS;
             if !is_news || is_our_own(mail, head, &own) {
                 continue;
             }
             let is_wanted = |watch: &&WatchRow| {
-                received + margin >= watch.active_since && fits(&watch.condition, mail, head, &own)
+                received + margin >= watch.active_since.min(now) && fits(&watch.condition, mail, head, &own)
             };
             let mut fitting: Vec<&WatchRow> = watches.iter().filter(is_wanted).collect();
             // A list may have given it another sender since. What we wrote for somebody else is news like any other.
@@ -65,6 +67,10 @@ impl Watcher {
             };
             let finding = |watch| Finding { watch, key: head.key.clone(), thing: thing.clone() };
             found.extend(fitting.into_iter().map(finding));
+        }
+        // From a time to come, nothing would be found again once the UIDs have changed.
+        if let Mark::Mail { newest, .. } = &mut read_to {
+            *newest = (*newest).min(now);
         }
         self.commit(at.1, (&row, &read_to), &found).await?;
         Ok(is_more)
