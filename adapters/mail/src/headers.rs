@@ -38,14 +38,15 @@ impl Headline {
             || value("Precedence") == "auto_reply"
             || kind.starts_with("multipart/report")
             || value("Return-Path") == "<>";
-        let is_generated = !value("X-Auto-Response-Suppress").is_empty();
         let headers = head.iter().flat_map(|head| head.headers());
         // Of several senders, each reader may show another one.
         let is_one = headers.filter(|header| header.name == HeaderName::From).count() == 1;
         let sender = message.from.first().filter(|_| is_one && message.from.len() == 1);
         let is_signed = is_signed(&fields, sender, authority);
         Self {
-            is_automatic: message.is_automatic || is_generated || is_reply_robot,
+            is_automatic: message.is_automatic
+                || is_reply_robot
+                || !value("X-Auto-Response-Suppress").is_empty(),
             is_reply_robot,
             has_attachment: kind.starts_with("multipart/mixed") || !message.attachments.is_empty(),
             received: None,

@@ -11,20 +11,23 @@ use super::{AccountId, TaskId, words};
 pub const MAX_WATCHES: usize = 100;
 
 words! {
+    #[derive(Default)]
     WatchTrigger {
-        Mail = "mail", EventBegins = "event_begins", EventChanges = "event_changes", TaskDue = "task_due", File = "file",
-        Room = "room", Webhook = "webhook",
+        #[default] Mail = "mail", EventBegins = "event_begins", EventChanges = "event_changes", TaskDue = "task_due",
+        File = "file", Room = "room", Webhook = "webhook",
     }
 }
 
 words! {
     /// It tells the person, runs a workflow, or has a turn do what its words say.
-    WatchAction { Tell = "tell", Run = "run", Ask = "ask" }
+    #[derive(Default)]
+    WatchAction { #[default] Tell = "tell", Run = "run", Ask = "ask" }
 }
 
 words! {
     /// Paused by a person; stopped because it failed too often, or its account is gone; over when its time is up.
-    WatchState { Active = "active", Paused = "paused", Stopped = "stopped", Over = "over" }
+    #[derive(Default)]
+    WatchState { #[default] Active = "active", Paused = "paused", Stopped = "stopped", Over = "over" }
 }
 
 words! {
@@ -44,7 +47,7 @@ words! {
 }
 
 /// What a watch reads. All watches on the same share it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WatchSource {
     pub trigger: WatchTrigger,
     /// None: our own store, a folder of files, a room, or a webhook.
@@ -158,8 +161,6 @@ pub enum Mark {
     Files(BTreeMap<String, (i64, u64)>),
     /// When the task was due that was read last, in milliseconds, and which one it was.
     Due(i64, TaskId),
-    /// The same without the task, as it was written before.
-    Time(i64),
 }
 
 #[cfg(test)]
@@ -179,7 +180,6 @@ mod tests {
             (Mark::Mail { validity: 1, uid: 2, newest: 3 }, r#"{"mail":{"validity":1,"uid":2,"newest":3}}"#),
             (Mark::Seen(BTreeMap::new()), r#"{"seen":{}}"#),
             (Mark::Files([("a".into(), (1, 2))].into()), r#"{"files":{"a":[1,2]}}"#),
-            (Mark::Time(1), r#"{"time":1}"#),
             (Mark::Due(5, "t1".into()), r#"{"due":[5,"t1"]}"#),
         ];
         for (mark, text) in marks {

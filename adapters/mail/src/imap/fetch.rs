@@ -76,19 +76,12 @@ impl Imap {
             read => read,
         }
     }
-}
 
-impl Imap {
     /// Fetches an attachment of a message, by its number from 1 in [`Message::attachments`], if it has at most so many
     /// bytes.
-    pub async fn attachment(
-        &self,
-        id: &str,
-        number: usize,
-        most: usize,
-    ) -> Result<(AttachmentInfo, Vec<u8>)> {
+    pub async fn attachment(&self, id: &str, number: usize, max: usize) -> Result<(AttachmentInfo, Vec<u8>)> {
         let name: MessageRef = id.parse()?;
-        run!(self, |session| { session.attachment(&name, number, most).await })
+        run!(self, |session| { session.attachment(&name, number, max).await })
     }
 }
 
@@ -221,10 +214,8 @@ impl Session {
             if let Response::Fetch(_, values) = response {
                 let item = item(values);
                 // Servers also report changed flags, without the requested data.
-                match items.iter_mut().find(|known| known.uid == item.uid) {
-                    _ if item.uid == 0 => {}
-                    Some(_) => {}
-                    None => items.push(item),
+                if item.uid != 0 && items.iter().all(|known| known.uid != item.uid) {
+                    items.push(item);
                 }
             }
         };

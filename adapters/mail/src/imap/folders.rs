@@ -29,31 +29,12 @@ pub struct Folder {
 const MAX_FOLDERS: usize = 1000;
 
 /// Common folder names, for servers that don't tell the purpose; in the order of [`KINDS`].
-const NAMES: [&[&str]; 5] = [
-    &[
-        "sent",
-        "sent items",
-        "sent messages",
-        "sent mail",
-        "gesendet",
-        "gesendete elemente",
-        "envoyés",
-        "enviados",
-        "posta inviata",
-    ],
-    &["drafts", "draft", "entwürfe", "brouillons", "borradores", "bozze"],
-    &[
-        "trash",
-        "deleted items",
-        "deleted messages",
-        "papierkorb",
-        "gelöschte elemente",
-        "corbeille",
-        "papelera",
-        "cestino",
-    ],
-    &["archive", "archives", "archiv", "archivo", "archivio"],
-    &["junk", "spam", "junk e-mail", "junk email", "bulk mail", "unerwünscht"],
+const NAMES: [&str; 5] = [
+    "sent, sent items, sent messages, sent mail, gesendet, gesendete elemente, envoyés, enviados, posta inviata",
+    "drafts, draft, entwürfe, brouillons, borradores, bozze",
+    "trash, deleted items, deleted messages, papierkorb, gelöschte elemente, corbeille, papelera, cestino",
+    "archive, archives, archiv, archivo, archivio",
+    "junk, spam, junk e-mail, junk email, bulk mail, unerwünscht",
 ];
 
 const KINDS: [FolderKind; 5] =
@@ -181,8 +162,11 @@ fn name_kinds(folders: &mut [Folder]) {
         if folders.iter().any(|folder| folder.kind == Some(kind)) {
             continue;
         }
-        let called = |folder: &&mut Folder| names.contains(&folder.last_part().to_lowercase().as_str());
-        if let Some(folder) = folders.iter_mut().filter(|folder| folder.kind.is_none()).find(called) {
+        let is_called = |folder: &&mut Folder| {
+            let name = folder.last_part().to_lowercase();
+            names.split(", ").any(|known| known == name)
+        };
+        if let Some(folder) = folders.iter_mut().filter(|folder| folder.kind.is_none()).find(is_called) {
             folder.kind = Some(kind);
         }
     }

@@ -78,14 +78,8 @@ impl MailboxWatch {
 }
 
 impl Session {
-    async fn since(
-        &mut self,
-        folder: &str,
-        mark: &MailMark,
-        most: usize,
-        authority: &str,
-    ) -> Result<MailNews> {
-        let folder = self.folder_named(folder).await?.name;
+    async fn since(&mut self, name: &str, mark: &MailMark, most: usize, authority: &str) -> Result<MailNews> {
+        let folder = self.folder_named(name).await?.name;
         let opened = self.select(&folder).await?;
         // What comes from here on may not be in what we find.
         self.has_grown = false;

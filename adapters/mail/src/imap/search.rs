@@ -116,10 +116,6 @@ impl Query {
         let is_early = |date: DateTime<FixedOffset>| self.before.is_none_or(|time| date < time);
         arrived.is_none_or(is_late) && date.is_none_or(is_early)
     }
-
-    fn is_unconditional(&self) -> bool {
-        Self { folder: None, limit: 0, ..self.clone() } == Self::default()
-    }
 }
 
 impl Imap {
@@ -206,7 +202,7 @@ impl Session {
         let exists = usize::try_from(opened.exists).unwrap_or(usize::MAX);
         let (items, total, is_exact) = if exists == 0 || limit == 0 {
             (Vec::new(), exists, true)
-        } else if query.is_unconditional() {
+        } else if (Query { folder: None, limit: 0, ..query.clone() }) == Query::default() {
             let first = exists.saturating_sub(limit) + 1;
             let fetch =
                 Command::new(&format!("FETCH {first}:* {what}")).response_limit(limit * (HEADERS + TEXT) * 2);

@@ -129,7 +129,6 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<()> {
             Some(old) if old.person_id == person => (Some(old), None),
             other => (None, other),
         };
-        let base = || new_row(store, (&conversation, &person), source.clone());
         let mut new = WatchRow {
             config_name: Some(watch.name.clone()),
             source: source.clone(),
@@ -137,7 +136,7 @@ pub async fn sync_configured(store: &Store, config: &Config) -> Result<()> {
             action: watch.action,
             words: watch.words.clone(),
             bounds: watch.bounds.clone(),
-            ..stays.clone().unwrap_or_else(base)
+            ..stays.clone().unwrap_or_else(|| new_row(store, (&conversation, &person), source))
         };
         // It was over, and has more time now.
         if new.state == WatchState::Over && new.bounds.until.is_none_or(|until| until > store.now()) {

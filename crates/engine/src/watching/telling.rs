@@ -45,7 +45,7 @@ const OTHERS: usize = 8;
 /// With more at once, it is only told how many: none is judged, and no turn begins.
 const STORM: i64 = 100;
 
-/// What another watch has found, too.
+/// Another watch, and what it has found, too.
 type Twin = (WatchRow, ItemRow);
 
 impl Scheduler {
@@ -135,11 +135,10 @@ impl Scheduler {
             && watches::nano_usd_since(store, &watch.id, midnight).await? >= max
         {
             new.day = day;
-            let cents = max / 10_000_000;
-            let usd = format!("${}.{:02}", cents / 100, cents % 100);
+            let usd = format!("${:.2}", max as f64 / 1e9);
             return self.change(watch, &new, Some(words::money(described(watch), usd).into())).await;
         }
-        self.tell_open(watch, new, open, zone).await
+        self.tell_all(watch, new, open, zone).await
     }
 
     /// Whether the person has the watch's account, and may use it where it tells.
@@ -155,13 +154,7 @@ impl Scheduler {
     }
 
     /// Tells what is open, or starts the watch's turn with it.
-    async fn tell_open(
-        &self,
-        watch: &WatchRow,
-        mut new: WatchRow,
-        open: OpenItems,
-        zone: Tz,
-    ) -> Result<bool> {
+    async fn tell_all(&self, watch: &WatchRow, mut new: WatchRow, open: OpenItems, zone: Tz) -> Result<bool> {
         let (store, now) = (&self.conversations.store, self.conversations.store.now());
         let OpenItems { mut items, count, last } = open;
         let (mut part, mut batch) = ((last, count), Batch::new());
@@ -183,15 +176,16 @@ impl Scheduler {
             None => {}
         }
         let twins = self.twins(watch, &items).await?;
-        let is_judged = |(other, twin): &Twin| is_open(other, twin) && !is_plain(other) && other.is_due(now);
+        let is_judged =
+            |(other, twin): &Twin| twin.state == ItemState::New && !is_plain(other) && other.is_due(now);
         let is_fresh = items.first().is_some_and(|item| (0..JUDGED_MS).contains(&(now - item.found_at)));
         if is_plain(watch) && is_fresh && twins.iter().any(is_judged) {
             return Ok(false);
         }
         let before = items.len();
         items.retain(|item| {
-            let told = twins.iter().find(|(_, twin)| is_told(twin) && is_same(item, twin));
-            let telling = told.and_then(|(_, twin)| twin.told_by.as_ref());
+            let mut its = twins.iter().filter(|(_, twin)| is_same(item, twin));
+            let telling = its.find_map(|(_, twin)| twin.told_by.as_deref());
             telling.iter().for_each(|telling| watches::leave_to(&mut batch, item, telling));
             telling.is_none()
         });
@@ -224,34 +218,31 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// What others of the person's watches that only tell have found, too: what is open, and what was told.
+    /// What others of the person's watches that only tell have found, too: what they are to tell, and emails that were told.
+    /// Anything else, such as an event that begins, may be told again.
     async fn twins(&self, watch: &WatchRow, items: &[ItemRow]) -> Result<Vec<Twin>> {
         let (store, mut twins) = (&self.conversations.store, Vec::new());
         for twin in watches::found_by_others(store, &watch.id, (part_of(items).0, LINES as i64)).await? {
-            if items.iter().any(|item| is_same(item, &twin))
-                && let Some(id) = &twin.watch_id
-                && let Some(other) = watches::by_id(store, id).await?
-            {
-                twins.push((other, twin));
-            }
+            let Some(item) = items.iter().find(|item| is_same(item, &twin)) else { continue };
+            let Some(id) = &twin.watch_id else { continue };
+            let Some(other) = watches::by_id(store, id).await? else { continue };
+            let counts = match twin.state {
+                ItemState::New => other.state == WatchState::Active,
+                _ => item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail),
+            };
+            twins.extend(counts.then_some((other, twin)));
         }
         Ok(twins)
     }
 
     /// Takes over what a telling shows and others of the person's watches have found, too, without a model. Returns these
     /// watches.
-    fn take_over(
-        &self,
-        batch: &mut Batch,
-        event: &str,
-        items: &[ItemRow],
-        twins: Vec<Twin>,
-    ) -> Vec<WatchRow> {
+    fn take_over(&self, batch: &mut Batch, event: &str, told: &[ItemRow], twins: Vec<Twin>) -> Vec<WatchRow> {
         let (store, mut others) = (&self.conversations.store, Vec::new());
         for (other, twin) in twins {
             let is_known = others.iter().any(|known: &WatchRow| known.id == other.id);
-            let is_shown = items.iter().take(LINES).any(|item| is_same(item, &twin));
-            if !is_shown || !is_open(&other, &twin) || !is_plain(&other) || others.len() == OTHERS {
+            let is_shown = told.iter().take(LINES).any(|item| is_same(item, &twin));
+            if !is_shown || twin.state != ItemState::New || !is_plain(&other) || others.len() == OTHERS {
                 continue;
             }
             watches::leave_to(batch, &twin, event);
@@ -362,24 +353,11 @@ fn is_plain(watch: &WatchRow) -> bool {
     watch.action == WatchAction::Tell && watch.condition.judge.is_none()
 }
 
-/// Whether two watches have found the same under one key. An email may have come to two accounts; one that only has the name
-/// of another is another.
+/// Whether two watches have found the same under one key. An email may have come to two accounts.
 fn is_same(one: &ItemRow, other: &ItemRow) -> bool {
     let (Some(one), Some(other)) = (&one.thing, &other.thing) else { return false };
-    let is_there = one.noun == ItemNoun::Mail || (one.at, &one.account) == (other.at, &other.account);
-    is_there
-        && (one.noun, &one.id, &one.from) == (other.noun, &other.id, &other.from)
-        && (&one.title, &one.snippet) == (&other.title, &other.snippet)
-}
-
-/// Whether an email was told. Anything else, such as an event that begins, may be told again by another watch.
-fn is_told(item: &ItemRow) -> bool {
-    item.state != ItemState::New && item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail)
-}
-
-/// Whether another watch is to tell this, too.
-fn is_open(other: &WatchRow, twin: &ItemRow) -> bool {
-    twin.state == ItemState::New && other.state == WatchState::Active
+    (&one.id, &one.title, &one.snippet) == (&other.id, &other.title, &other.snippet)
+        && (one.noun == ItemNoun::Mail || one.at == other.at)
 }
 
 /// Whether a watch does something without a question, so that it needn't wait for the end of its quiet hours.

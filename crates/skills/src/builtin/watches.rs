@@ -17,8 +17,8 @@ use adjutant_types::clock::{duration, local_to_utc, utc};
 use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{
-    AccountId, AccountService, Bounds, Condition, ConversationId, ErrorText, FromCall, ItemNoun, ItemState,
-    PersonId, WatchAction, WatchSource, WatchState, WatchTrigger, ours,
+    AccountId, AccountService, Bounds, Condition, ConversationId, FromCall, ItemNoun, ItemState, PersonId,
+    WatchAction, WatchSource, WatchState, WatchTrigger, ours,
 };
 use async_trait::async_trait;
 use chrono::{NaiveDateTime, NaiveTime};
@@ -141,8 +141,8 @@ impl BuiltinSkill for WatchSkill {
                 let items = found(call).await?;
                 let items: Vec<Value> =
                     items.iter().filter_map(|item| found_thing(item, call.zone())).collect();
-                let (is_any, summary) = (!items.is_empty(), words::set_off(items.len()));
-                Ok(Output::outside_if(is_any, summary, json!({"count": items.len(), "items": items})))
+                let data = json!({"count": items.len(), "items": items});
+                Ok(Output::outside_if(!items.is_empty(), words::set_off(items.len()), data))
             }
         }
     }
@@ -159,24 +159,11 @@ pub fn new_row(
         id: short_id(store),
         person_id: person.clone(),
         conversation_id: conversation.clone(),
-        config_name: None,
         source,
-        condition: Condition::default(),
-        action: WatchAction::Tell,
-        words: String::new(),
         wishes: "{}".to_owned(),
-        bounds: Bounds::default(),
-        state: WatchState::Active,
         active_since: now,
-        next_at: 0,
-        tellings: 0,
-        running: None,
-        failures: 0,
-        day: 0,
-        secret: None,
         created_at: now,
-        version: 0,
-        unread_since: None,
+        ..WatchRow::default()
     }
 }
 
@@ -372,24 +359,23 @@ async fn words_of(call: &CallContext<'_>, action: WatchAction) -> Result<String>
 }
 
 fn bounds(call: &CallContext<'_>, is_all: bool) -> Result<Bounds, SkillError> {
-    let params = |fault: ErrorText| SkillError::params(fault);
     let least = if is_all { Bounds::MIN_EVERY_S_OF_ALL } else { Bounds::MIN_EVERY_S };
     let every = call.text("every").map(duration::parse).transpose();
-    let every = every.map_err(|fault| params(ours!("/every: {}", FromCall(fault))))?;
+    let every = every.map_err(|fault| SkillError::params(ours!("/every: {}", FromCall(fault))))?;
     let quiet = call.text("quiet");
     if quiet.is_some_and(|hours| QuietHours::read(hours).is_none()) {
-        return Err(params(ours!(words::not_quiet)));
+        return Err(SkillError::params(ours!(words::not_quiet)));
     }
     let until = call.when("until")?.map(|when| when.deadline(call.zone()));
     if until.is_some_and(|until| until <= call.store().now()) {
-        return Err(params(ours!(words::in_past)));
+        return Err(SkillError::params(ours!(words::in_past)));
     }
-    let number = |name: &str| call.arguments.get(name);
+    let usd_day = call.arguments["usd_per_day"].as_f64();
     Ok(Bounds {
         every_s: every.and_then(|every| i64::try_from(every.as_secs()).ok()).unwrap_or(least).max(least),
         quiet: quiet.map(str::to_owned),
         until,
-        nano_usd_day: number("usd_per_day").and_then(Value::as_f64).map(|usd| (usd * 1e9).round() as i64),
+        nano_usd_day: usd_day.map(|usd| (usd * 1e9).round() as i64),
     })
 }
 

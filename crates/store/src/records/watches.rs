@@ -22,7 +22,7 @@ use crate::{Batch, Result, Stale, Store, Value};
 /// How long the keys of what was found stay, in milliseconds. What is older when it comes is no news.
 pub const KEYS_MS: i64 = 90 * 24 * 60 * 60 * 1000;
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct WatchRow {
     /// Six characters, for people to type.
     pub id: WatchId,
@@ -368,13 +368,9 @@ pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Optio
 }
 
 /// The ids of what a person has taken off the list, or put off, since a time.
-pub async fn settled_since(
-    store: &Store,
-    person: &PersonId,
-    since: DateTime<Utc>,
-) -> Result<HashSet<String>> {
+pub async fn settled_since(store: &Store, person: &PersonId, at: DateTime<Utc>) -> Result<HashSet<String>> {
     let sql = select_items!("WHERE person_id = $1 AND found_at >= $2 AND state IN ('done', 'later')");
-    let rows: Vec<ItemRow> = store.all(sql, &[person.into(), since.timestamp_millis().into()]).await?;
+    let rows: Vec<ItemRow> = store.all(sql, &[person.into(), at.timestamp_millis().into()]).await?;
     Ok(rows.into_iter().filter_map(|row| Some(row.thing?.id)).collect())
 }
 

@@ -151,9 +151,8 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
             item
         });
         let name = if thing.noun == ItemNoun::Mail { "subject" } else { "title" };
-        let mut data = json!({"n": n, "noun": thing.noun, "id": thing.id, "item": item});
-        (data["from"], data[name]) = (json!([thing.from]), json!(thing.title));
-        items.push(data);
+        let (noun, id, from, title) = (thing.noun, thing.id, [thing.from], thing.title);
+        items.push(json!({"n": n, "noun": noun, "id": id, "item": item, "from": from, name: title}));
         lines.push(format!("{n}. {text}"));
     }
     let more = count.saturating_sub(lines.len());

@@ -73,14 +73,10 @@ pub(super) async fn triage(call: &CallContext<'_>) -> Result<Output> {
         received.filter(|(_, mail)| seen.insert((mail.lasting_id().to_owned(), shown(0, mail, call.zone()))));
     let (rest, letters): (Vec<Mail<'_>>, Vec<_>) = received.partition(|(_, mail)| needs_no_answer(mail));
 
-    let numbered = || (1_usize..).zip(&letters);
-    let items = numbered().map(|(n, mail)| {
-        let mut item = item(call, mail);
-        item["n"] = json!(n);
-        item
-    });
-    let items: Vec<Value> = items.collect();
-    let lines: Vec<String> = numbered().map(|(n, mail)| shown(n, &mail.1, call.zone())).collect();
+    let mut items: Vec<Value> = letters.iter().map(|mail| item(call, mail)).collect();
+    (1..).zip(&mut items).for_each(|(n, item)| item["n"] = json!(n));
+    let lines = (1..).zip(&letters).map(|(n, mail)| shown(n, &mail.1, call.zone()));
+    let lines: Vec<String> = lines.collect();
     let today = call.now().with_timezone(&call.zone()).format("%a %Y-%m-%d");
     let pages = lines.chunks(PAGE).map(|page| format!("{today}\n{}", page.join("\n")));
     let is_whole = more == 0 && searched.notes.is_empty();

@@ -73,11 +73,8 @@ impl Watcher {
         own: &OwnAddresses,
     ) -> Result<()> {
         let (store, now) = (self.store(), self.store().now());
-        let (row, none) = (watches::source(store, at.0).await?, Seen::new());
-        let before = match &row.mark {
-            Some(Mark::Seen(seen)) => seen,
-            _ => &none,
-        };
+        let row = watches::source(store, at.0).await?;
+        let before = if let Some(Mark::Seen(seen)) = &row.mark { seen } else { &Seen::new() };
         let (mut found, mut seen) = (Vec::new(), Seen::new());
         if at.0.trigger == WatchTrigger::EventChanges {
             let name_of = |event: &ComingEvent| format!("{}|{}", event.uid, event.instance);
@@ -121,7 +118,7 @@ impl Watcher {
                 }
             }
         }
-        self.commit(at.1, (&row, &Mark::Seen(seen)), &found).await
+        self.commit(at.1, &row, &Mark::Seen(seen), &found).await
     }
 }
 
@@ -134,13 +131,8 @@ fn state(event: &ComingEvent) -> (i64, String, String) {
 }
 
 /// That a watch has found an event, if that fits.
-fn finding<'a>(
-    watch: &'a WatchRow,
-    event: &ComingEvent,
-    key: &str,
-    own: &OwnAddresses,
-) -> Option<Finding<'a>> {
-    let ComingEvent { uid, title, text, people, starts_at, .. } = event;
+fn finding<'a>(watch: &'a WatchRow, of: &ComingEvent, key: &str, own: &OwnAddresses) -> Option<Finding<'a>> {
+    let ComingEvent { uid, title, text, people, starts_at, .. } = of;
     let from = people.first().map(ToString::to_string).unwrap_or_default();
     let account = watch.source.account.clone();
     let thing = WatchItem { account, ..item(ItemNoun::Event, uid, (&from, title, text), *starts_at) };

@@ -50,11 +50,8 @@ impl Watcher {
                 return Ok(());
             }
         };
-        let (row, none) = (watches::source(store, at.0).await?, BTreeMap::new());
-        let before = match &row.mark {
-            Some(Mark::Files(before)) => before,
-            _ => &none,
-        };
+        let row = watches::source(store, at.0).await?;
+        let before = if let Some(Mark::Files(before)) = &row.mark { before } else { &BTreeMap::new() };
         let (mut found, mut seen) = (Vec::new(), BTreeMap::new());
         for (name, (came, state)) in files {
             if before.get(&name) != Some(&state) {
@@ -73,7 +70,7 @@ impl Watcher {
             }
             seen.insert(name, state);
         }
-        self.commit(at.1, (&row, &Mark::Files(seen)), &found).await
+        self.commit(at.1, &row, &Mark::Files(seen), &found).await
     }
 }
 

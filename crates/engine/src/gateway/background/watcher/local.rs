@@ -22,7 +22,6 @@ impl Watcher {
         let none = TaskId::default();
         let (read_to, last) = match &row.mark {
             Some(Mark::Due(read_to, last)) => (*read_to, last),
-            Some(Mark::Time(read_to)) => (*read_to, &none),
             _ => (watches.iter().map(|watch| watch.active_since).min().unwrap_or(now), &none),
         };
         // After a clock was set back, what is due from now on is looked at again; what was told is known.
@@ -45,7 +44,7 @@ impl Watcher {
             }));
         }
         let read = due.last().map_or((since, last), |task| (task.due_at.unwrap_or(since), &task.id));
-        self.commit(at.1, (&row, &Mark::Due(read.0, read.1.clone())), &found).await
+        self.commit(at.1, &row, &Mark::Due(read.0, read.1.clone()), &found).await
     }
 
     /// Takes a call of a watch's webhook. Who doesn't know the secret doesn't learn whether there is such a watch.

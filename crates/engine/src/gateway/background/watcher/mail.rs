@@ -30,9 +30,7 @@ impl Watcher {
         let (store, now) = (self.store(), self.store().now());
         let row = watches::source(store, at.0).await?;
         let mark = row.mark.as_ref();
-        // What was to come is now, once the clock was set back.
-        let since =
-            watches.iter().map(|watch| watch.active_since).min().unwrap_or(now).max(self.since).min(now);
+        let since = watches.iter().map(|it| it.active_since).min().unwrap_or(now).max(self.since).min(now);
         let most = (MAX_FOUND / watches.len().max(1)).clamp(10, MAX_MAILS);
         let (mails, mut read_to, is_more) = mailbox.news(mark, utc(since), most).await?;
         // Of what was there before the first look, only a second is rounded off.
@@ -72,7 +70,7 @@ impl Watcher {
         if let Mark::Mail { newest, .. } = &mut read_to {
             *newest = (*newest).min(now);
         }
-        self.commit(at.1, (&row, &read_to), &found).await?;
+        self.commit(at.1, &row, &read_to, &found).await?;
         Ok(is_more)
     }
 }

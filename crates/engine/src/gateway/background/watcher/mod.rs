@@ -154,7 +154,7 @@ impl Watcher {
             since = if failures == 0 { self.store().now() } else { since };
             (failures, mailbox) = (failures + 1, None);
             tracing::warn!(%source, %failure, "what is watched can't be read; retrying");
-            if let Err(error) = self.failed(&source, &failure, (failures, since)).await {
+            if let Err(error) = self.failed(&source, &failure, failures, since).await {
                 tracing::error!(%source, %error, "can't note that it can't be read");
             }
             tokio::time::sleep(BACKOFF.after(failures, backoff::random())).await;
@@ -176,23 +176,18 @@ impl Watcher {
                 if !self.take_mail(at, (&account, &watches), mailbox).await? {
                     mailbox.wait(utc(self.store().now())).await?;
                 }
-                Ok(Duration::ZERO)
+                return Ok(Duration::ZERO);
             }
             (WatchTrigger::EventBegins | WatchTrigger::EventChanges, _, Some(calendar)) => {
                 self.look_at_calendar(at, calendar, (&account, &watches), agenda).await?;
-                Ok(CHECK)
             }
-            _ => Ok(CHECK),
+            _ => {}
         }
+        Ok(CHECK)
     }
 
     /// Ends a login that is refused. After an hour without the source its people are told, once.
-    async fn failed(
-        &self,
-        source: &WatchSource,
-        failure: &Failure,
-        (failures, since): (u32, i64),
-    ) -> Result<()> {
+    async fn failed(&self, source: &WatchSource, failure: &Failure, failures: u32, since: i64) -> Result<()> {
         let (store, now) = (self.store(), self.store().now());
         // Of a password nobody but its server says that it is good no more.
         let is_refused = matches!(failure, Failure::Skill(error) if error.kind == ErrorKind::Auth);
@@ -251,12 +246,7 @@ impl Watcher {
     }
 
     /// Stores what watches found in a source, and how far it is read now.
-    async fn commit(
-        &self,
-        lease: &Lease,
-        (row, mark): (&SourceRow, &Mark),
-        found: &[Finding<'_>],
-    ) -> Result<()> {
+    async fn commit(&self, lease: &Lease, row: &SourceRow, mark: &Mark, found: &[Finding<'_>]) -> Result<()> {
         if found.is_empty() && row.mark.as_ref() == Some(mark) {
             return Ok(());
         }

@@ -37,11 +37,9 @@ impl Watcher {
     /// Takes what Microsoft says: by a token that it wants back whether this address is ours, or that there may be new mail.
     pub fn take_push(&self, token: Option<String>, request: &WebhookRequest) -> WebhookResponse {
         if let Some(token) = token {
-            let is_short = token.len() <= MAX_TOKEN;
-            return if is_short {
-                WebhookResponse { status: 200, body: token }
-            } else {
-                WebhookResponse::not_found()
+            return match token.len() <= MAX_TOKEN {
+                true => WebhookResponse { status: 200, body: token },
+                false => WebhookResponse::not_found(),
             };
         }
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
