@@ -164,3 +164,22 @@ pub(super) async fn lines(call: &CallContext<'_>, writes: &mut Batch) -> Result<
     // Nobody knows of each line who wrote it.
     Ok(Output::new(parts.join("\n\n"), data))
 }
+
+#[cfg(test)]
+mod tests {
+    use adjutant_types::ExecutionKind;
+
+    use super::*;
+
+    #[test]
+    fn an_email_hides_none_whose_name_it_has() {
+        let items = json!([{"id": "<1@x.test>", "n": 1}, {"id": "<1@x.test>", "n": 2}]);
+        let row = ExecutionRow {
+            skill: Some("email.triage".into()),
+            status: ExecutionStatus::Completed,
+            data: Some(json!({"items": items}).to_string()),
+            ..ExecutionRow::new("e".into(), &"t".into(), ExecutionKind::Skill)
+        };
+        assert_eq!(things(&[row.clone(), row], "email.triage").len(), 2);
+    }
+}
