@@ -23,19 +23,23 @@ const SHOWN: usize = 176;
 /// How old they are at most, unless the call says otherwise.
 const DAYS: i64 = 14;
 
-/// Whether a mail needs no answer: a program's, an answer to an invitation, or a bounce. What its sender writes into it can
-/// only have it left out.
+/// Whether a mail needs no answer: a program's, a receipt, an answer to an invitation, or a bounce. What its sender writes
+/// into it can only have it left out.
 fn needs_no_answer(mail: &Message) -> bool {
     const ANSWERS: [&str; 6] =
         ["accepted:", "declined:", "tentative:", "zugesagt:", "abgelehnt:", "mit vorbehalt:"];
+    const RECEIPTS: [&str; 6] =
+        ["receipt", "order confirmation", "shipped", "quittung", "bestellbestätigung", "versandbestätigung"];
     let from = sender(mail).to_lowercase();
     let writer = from.split('@').next().unwrap_or_default();
     let subject = mail.subject.to_lowercase();
     let writer = writer.replace(['-', '_', '.'], "");
+    // A bank's warning comes from such an address, too.
+    let is_robot = ["noreply", "donotreply"].iter().any(|robot| writer.contains(robot));
     mail.is_automatic
         || matches!(&*writer, "mailerdaemon" | "postmaster")
-        || ["noreply", "donotreply"].iter().any(|robot| writer.contains(robot))
         || ANSWERS.iter().any(|answer| subject.starts_with(answer))
+        || (is_robot && RECEIPTS.iter().any(|word| subject.contains(word)))
 }
 
 fn sender(mail: &Message) -> &str {
@@ -108,7 +112,7 @@ mod tests {
             ("Bob <bob@acme.test>", "Where is my receipt?", false, false),
             ("Bob <bob@acme.test>", "Accepted: Offsite", false, true),
             ("MAILER-DAEMON@mx.test", "Undelivered", false, true),
-            ("Bank <do-not-reply@bank.test>", "Your statement", false, true),
+            ("Bank <do-not-reply@bank.test>", "Your card is blocked", false, false),
             ("Bob <bob@noreply.test>", "A question", false, false),
         ] {
             assert_eq!(needs_no_answer(&mail(from, subject, is_automatic)), needs_none, "{from}: {subject}");
