@@ -31,7 +31,7 @@ use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
 use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
-pub(crate) use skill_set::{missing_models, role_paths, skill_layer};
+pub(crate) use skill_set::{load_roles, missing_models, role_paths, skill_layer};
 use tokio::sync::{Notify, mpsc};
 
 use tasks::{MAX_STEP, Tasks};

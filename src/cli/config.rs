@@ -44,7 +44,7 @@ pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Res
     let path = given.canonicalize().map_err(failed)?;
     let before = Draft::open(given, env)?;
     let mut after = before.clone();
-    let skills = service::load_skills(&config)?.skills.current();
+    let skill_set = service::load_skills(&config)?;
     let mut typed = BTreeMap::new();
     for assignment in assignments {
         let Some((key, value)) = assignment.split_once('=') else {
@@ -52,7 +52,7 @@ pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Res
         };
         typed.insert(key.to_owned(), value.to_owned());
     }
-    let groups = settings::groups(&after, &skills);
+    let groups = settings::groups(&after, &skill_set);
     settings::change(&mut after, &groups, &typed).map_err(|error| CliError::Usage(error.to_string()))?;
     can_be_read(&after)?;
     if after.text() == before.text() {

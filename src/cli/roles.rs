@@ -16,18 +16,18 @@ use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
 use super::{CliError, Result, RolesCommand as Command};
-use crate::service::{build_services, load_skills, missing_models, role_paths};
+use crate::service::{build_services, load_roles, load_skills, missing_models, role_paths};
 
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
     let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
     let paths = role_paths(config);
     let (text, is_ok) = match command {
-        Command::List => (list(&RoleSet::load(&paths, &skills)), true),
+        Command::List => (list(&load_roles(config, &skills)), true),
         Command::Show { name } => {
             let services = build_services(config, BTreeMap::new())
                 .map_err(|error| CliError::plain(error.to_string()))?;
             let offered = offered(&skills, &services.accounts.of_owners(), true);
-            (show_named(&RoleSet::load(&paths, &skills), name, &offered)?, true)
+            (show_named(&load_roles(config, &skills), name, &offered)?, true)
         }
         Command::Check { path } => check(config, &paths, path.as_deref(), &skills),
     };
@@ -97,7 +97,7 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
 
 fn check(config: &Config, paths: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
     let mut set = match path {
-        None => RoleSet::load(paths, skills),
+        None => RoleSet::load(paths, skills).without(&config.role_denials, skills),
         Some(path) => {
             // The file may delegate to any role in use.
             let all: Vec<PathBuf> =

@@ -56,7 +56,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     }
     let manager = ServiceManager::default();
     let http = serve_http(http, &service);
-    let page = serve_page(page, &service, Editor::new(&config, env, &service, &skill_set.skills));
+    let page = serve_page(page, &service, Editor::new(&config, env, &service, &skill_set));
     let mut is_restart = false;
     let ended = tokio::select! {
         () = stops.next() => {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use adjutant_config::{Config, Key, KeyKind, Kind, channel_keys, keys};
 use adjutant_l10n::page_settings as words;
-use adjutant_skills::Registry;
 use rustix::fs::Access;
 use similar::{ChangeTag, TextDiff};
 use toml_edit::Value;
@@ -19,7 +18,7 @@ use super::config::can_start;
 use super::init::check::Part;
 use super::init::draft::{Draft, secret};
 use super::init::{model, wizard};
-use crate::service;
+use crate::service::{self, SkillSet};
 
 type Title = fn() -> String;
 
@@ -35,8 +34,14 @@ const TABLES: [(Title, &[&str]); 8] = [
     (words::backups, &["backup"]),
 ];
 
-/// Where the channels stand among them.
-const CHANNELS_AT: usize = 2;
+/// Where the people and the channels stand among them.
+const PEOPLE_AT: usize = 2;
+
+/// Keys that say who may do something, wherever they stand.
+const PEOPLE: [&str; 3] = ["owner", "allow", "people"];
+
+/// The accounts of the file, which have such a key, too.
+const ACCOUNTS: [&str; 3] = ["mail", "calendar", "contacts"];
 
 /// Keys that say where a table's secrets are sent.
 const SERVERS: [&str; 3] = ["provider", "base_url", "api_url"];
@@ -94,7 +99,8 @@ impl Setting {
                 item.as_float().map(|number| number.to_string()).or_else(whole)
             }
             KeyKind::Text | KeyKind::Policy | KeyKind::Secret => item.as_str().map(str::to_owned),
-            KeyKind::List => {
+            KeyKind::People if item.is_str() => item.as_str().map(str::to_owned),
+            KeyKind::List | KeyKind::People => {
                 let texts = item.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?;
                 Some(texts.join("\n"))
             }
@@ -122,7 +128,8 @@ impl Setting {
                 typed.parse().map(|number: f64| number.into()).unwrap_or_else(|_| typed.into())
             }
             KeyKind::Text | KeyKind::Policy => typed.into(),
-            KeyKind::List => {
+            KeyKind::People if ["owners", "everybody"].contains(&typed) => typed.into(),
+            KeyKind::List | KeyKind::People => {
                 draft.set_list(table, key, &listed(typed));
                 return Ok(());
             }
@@ -140,8 +147,8 @@ fn listed(typed: &str) -> Vec<String> {
     typed.split(['\n', ',']).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-/// Every setting of a file, with those of the channels and skills that there are.
-pub(super) fn groups(draft: &Draft, skills: &Registry) -> Vec<Group> {
+/// Every setting of a file, with those of the channels, skills and roles that there are.
+pub(super) fn groups(draft: &Draft, set: &SkillSet) -> Vec<Group> {
     let of_tables = |(title, tables): (fn() -> String, &[&str])| {
         let keys = keys().iter().filter(|key| tables.contains(&key.table));
         let settings = keys.map(|key| Setting::in_table(&key.table.split('.').collect::<Vec<_>>(), key));
@@ -163,17 +170,31 @@ pub(super) fn groups(draft: &Draft, skills: &Registry) -> Vec<Group> {
         let settings = channel_keys(kind).map(|key| Setting::in_table(&["channels", &name], key)).collect();
         Group { title, part: draft.has(&["channels", &name]).then_some(Part::Channel(name)), settings }
     });
-    groups.splice(CHANNELS_AT..CHANNELS_AT, channels);
-    let policy = keys().iter().find(|key| key.table == "approval.skills");
+    groups.splice(PEOPLE_AT..PEOPLE_AT, channels);
+    let mut people = Vec::new();
+    for group in &mut groups {
+        people.extend(group.settings.extract_if(.., |setting| PEOPLE.contains(&setting.key.name)));
+    }
+    let key = |table: &str| keys().iter().find(|key| key.table == table);
+    let account = keys().iter().find(|key| key.table == "mail" && key.name == "people");
+    let accounts = ACCOUNTS.into_iter().filter(|table| draft.has(&[*table]));
+    people.extend(accounts.filter_map(|table| Some(Setting::in_table(&[table], account?))));
+    groups.insert(PEOPLE_AT, Group { title: words::people(), part: None, settings: people });
+    // In these tables, each skill or role has a key.
+    let own = |table: [&str; 2], key: &'static Key, name: &str, about: &str| Setting {
+        path: [table[0], table[1], name].map(str::to_owned).into(),
+        key,
+        about: about.to_owned(),
+    };
+    let (skills, roles) = (set.skills.current(), set.roles.current());
     let skills = skills.domains().iter().flat_map(|domain| &domain.skills);
-    let skills = policy.into_iter().flat_map(|key| {
-        skills.clone().map(move |skill| Setting {
-            path: ["approval", "skills", skill.name.as_str()].map(str::to_owned).into(),
-            key,
-            about: skill.summary.clone(),
-        })
-    });
+    let skills = skills
+        .filter_map(|it| Some(own(["approval", "skills"], key("approval.skills")?, &it.name, &it.summary)));
     groups.push(Group { title: words::skills(), part: None, settings: skills.collect() });
+    let roles = roles.roles.iter();
+    let roles =
+        roles.filter_map(|it| Some(own(["roles", "deny"], key("roles.deny")?, &it.name, &it.description)));
+    groups.push(Group { title: words::roles(), part: None, settings: roles.collect() });
     groups
 }
 
@@ -190,7 +211,8 @@ pub(super) fn change(
         let unknown = || SettingError::Unknown(name.clone());
         let setting = all().find(|setting| setting.name() == *name).ok_or_else(unknown)?;
         let (text, value) = (text.trim().replace("\r\n", "\n"), setting.value(draft).ok_or_else(unknown)?);
-        if text != value && (setting.key.kind != KeyKind::List || listed(&text) != listed(&value)) {
+        let is_list = matches!(setting.key.kind, KeyKind::List | KeyKind::People);
+        if text != value && !(is_list && listed(&text) == listed(&value)) {
             changes.push((setting, text));
         }
     }

@@ -19,14 +19,13 @@ use adjutant_types::clock::{Clock, SystemClock, utc};
 use adjutant_workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use adjutant_workflows::draft::save;
 use adjutant_workflows::language::inputs::resolve;
-use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::trace::text::{one_line, several};
 use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles};
 use serde_json::{Map, Value};
 
 use super::{CliError, Result, RunArgs, WorkflowArgs, WorkflowCommand as Command, on_store, say};
-use crate::service::role_paths;
+use crate::service::load_roles;
 use hold::Control;
 
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode> {
@@ -178,7 +177,7 @@ impl<'w> Workspace<'w> {
             }
         };
         let mut found = found;
-        let roles = RoleSet::load(&role_paths(self.config), &self.skills);
+        let roles = load_roles(self.config, &self.skills);
         found.workflows.retain(|workflow| {
             let missing = missing_roles(workflow, &roles);
             let is_sound = missing.is_empty();
@@ -209,7 +208,7 @@ impl<'w> Workspace<'w> {
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let workflows: Vec<&Workflow> = all.workflows.iter().collect();
-        let roles = RoleSet::load(&role_paths(self.config), &self.skills);
+        let roles = load_roles(self.config, &self.skills);
         let setting = EstimateContext {
             context: CheckContext {
                 skills: &self.skills,

@@ -46,6 +46,11 @@ impl LiveConfig {
         &self.initial
     }
 
+    /// The owners of a configuration: the person at this machine's terminal is one.
+    pub fn owners(config: &Config) -> Vec<String> {
+        config.assistant.owner.iter().cloned().chain(["console:local".to_owned()]).collect()
+    }
+
     /// What of a configuration needs a restart, by its names there.
     pub fn needs_restart(&self, config: &Config) -> Vec<String> {
         need_restart(&self.initial, config)
@@ -100,13 +105,10 @@ fn warn_of_unpriced(config: &Config) {
 }
 
 fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
-    let mut owners = config.assistant.owner.clone();
-    // The person at this machine's terminal is an owner.
-    owners.push("console:local".into());
     Settings {
         limits: config.limits.clone(),
         approval: config.approval.clone(),
-        owners,
+        owners: LiveConfig::owners(config),
         allow,
         mail_address: config.mail.as_ref().map(|mail| mail.from.clone()),
         page: config.page().map(|(_, url)| url.to_owned()),
@@ -140,6 +142,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("instructions", initial.instructions != now.instructions),
         ("skills.paths", initial.skills != now.skills),
         ("roles.paths", initial.roles != now.roles),
+        ("roles.deny", initial.role_denials != now.role_denials),
         ("dns", initial.resolver != now.resolver),
         ("backup", initial.backup != now.backup),
         ("retention", initial.retention != now.retention),

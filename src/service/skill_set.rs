@@ -62,13 +62,13 @@ pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     let skills = Arc::new(skills);
-    let roles = Arc::new(Roles::load(role_paths(config), skills.clone()));
+    let roles = Arc::new(Roles::load(role_paths(config), config.role_denials.clone(), skills.clone()));
     Ok(SkillSet { skills, workflows, roles, mcp, instructions })
 }
 
 /// Whether all role files can be used. A start leaves those with errors out; a check names them.
 pub(super) fn check_roles(config: &Config, skills: &Registry) -> Result<(), StartError> {
-    let mut problems = RoleSet::load(&role_paths(config), skills).problems;
+    let mut problems = load_roles(config, skills).problems;
     problems.retain(|problem| !problem.is_warning());
     if problems.is_empty() { Ok(()) } else { Err(StartError::Skills(problems)) }
 }
@@ -86,6 +86,13 @@ pub(crate) fn missing_models(config: &Config, roles: &RoleSet) -> Vec<Problem> {
     };
     let named = roles.roles.iter().filter_map(|role| Some((role.model.as_ref()?, &role.file)));
     named.map(warning).collect()
+}
+
+/// The roles of a configuration, without the store.
+pub(crate) fn load_roles(config: &Config, skills: &Registry) -> RoleSet {
+    let mut denials = config.role_denials.clone();
+    denials.values_mut().for_each(|patterns| patterns.retain(|name| !is_tool(config, name)));
+    RoleSet::load(&role_paths(config), skills).without(&denials, skills)
 }
 
 /// The paths of roles: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
@@ -115,6 +122,11 @@ pub(crate) fn skill_layer(
     (layer, workflows)
 }
 
+/// Whether a skill is of an MCP server: which tools it has is known only later.
+fn is_tool(config: &Config, skill: &str) -> bool {
+    skill.split('.').next().is_some_and(|server| config.mcp.contains_key(server))
+}
+
 /// Checks `[approval.skills]` and the names under `[mcp]` against these skills.
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
@@ -130,10 +142,7 @@ pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError>
     }
     let names = registry.domains().iter().flat_map(|domain| &domain.skills).chain(registry.unavailable());
     let mut names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
-    // Which tools a server has is known only later.
-    let is_tool =
-        |name: &&String| name.split('.').next().is_some_and(|server| config.mcp.contains_key(server));
-    names.extend(config.approval.skills.keys().filter(is_tool).map(String::as_str));
+    names.extend(config.approval.skills.keys().map(String::as_str).filter(|name| is_tool(config, name)));
     config.check_skills(&names)
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_store::secrets::digest as digest_of;
 
 use crate::client::{Answer, Browser, Site};
 use crate::gateway::wait_until;
@@ -111,11 +112,62 @@ fn only_owners_come_here_and_only_as_long_as_they_are() {
     assert!(!other.get("/talk").body.contains("href=\"/settings\""));
     let without = file(&site).replace("telegram:1000", "telegram:9");
     site.home.write("config.toml", &without);
+    // What the file says counts, even before it has been read again.
+    let now = digest_of(&without);
+    let late = owner.submit("/settings", &[("digest", now.as_str()), change[1], change[2]]);
+    assert!(matches!(late.status, 404 | 409), "{}", late.status);
+    assert_eq!(file(&site), without);
     wait_until("she is no owner any more", || owner.get("/settings").status == 404);
     for field in [("write", "yes"), ("undo", "yes"), ("restart", "yes"), ("test", "model")] {
         assert_eq!(owner.submit("/settings", &[("digest", &digest), field]).status, 404, "{field:?}");
     }
     assert_eq!(file(&site), without);
+    site.stop();
+}
+
+#[test]
+fn people_roles_and_skills_are_set_and_nobody_locks_themselves_out() {
+    let site = Site::start(OURS);
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
+    let before = file(&site);
+    let page = browser.get("/settings").body;
+    for part in
+        ["assistant.owner", "channels.telegram.allow", "roles.deny.researcher", "approval.skills.web.fetch"]
+    {
+        assert!(page.contains(&format!("name=\"set.{part}\"")), "{part}: {page}");
+    }
+    let alone = format!("telegram:{eve}");
+    for (field, why) in [
+        (("set.assistant.owner", alone.as_str()), "you wouldn't be an owner"),
+        (("set.assistant.owner", ""), "you wouldn't be an owner"),
+        (("set.assistant.owner", "Ada"), "must be CHANNEL:USER-ID"),
+        (("set.connect.people", "all"), "must be CHANNEL:USER-ID"),
+        (("set.roles.deny.researcher", "wbe.*"), "matches no skill"),
+    ] {
+        let answer = post(&mut browser, &[field, ("write", "yes")]);
+        assert!(answer.status == 409 && answer.body.contains(why), "{field:?}: {}", answer.body);
+        assert_eq!(file(&site), before, "{field:?}");
+    }
+
+    assert!(site.home.run(&["roles", "show", "researcher"]).stdout.contains("web.fetch"));
+    let off = [("set.roles.deny.researcher", "web.*"), ("write", "yes")];
+    let shown = post(&mut browser, &off[..1]);
+    assert!(shown.body.contains("<ins>+ researcher = [&quot;web.*&quot;]</ins>"), "{}", shown.body);
+    assert!(shown.body.contains("Needs a restart: roles.deny."), "{}", shown.body);
+    assert_eq!(post(&mut browser, &off).status, 303);
+    assert!(!site.home.run(&["roles", "show", "researcher"]).stdout.contains("web.fetch"));
+
+    let both = format!("telegram:{ada}\r\n{alone}");
+    assert_eq!(post(&mut browser, &[("set.assistant.owner", &both), ("write", "yes")]).status, 303);
+    assert!(
+        file(&site).contains(&format!("owner = [\"telegram:{ada}\", \"{alone}\"] # Ada")),
+        "{}",
+        file(&site)
+    );
+    wait_until("Eve is an owner", || other.get("/settings").status == 200);
+    assert_eq!(post(&mut other, &[("set.assistant.owner", &alone), ("write", "yes")]).status, 303);
+    wait_until("Ada is none any more", || browser.get("/settings").status == 404);
     site.stop();
 }
 

@@ -333,7 +333,11 @@ fn people_see_their_own_and_owners_see_all_which_is_logged() {
     let turn = page.split("id=\"turn-").nth(1).unwrap()[..22].to_owned();
     let execution = page.split("/details/").nth(1).unwrap()[..22].to_owned();
     assert!(!owner.get("/talk").body.contains("secret"), "it is in another conversation");
-    let people = owner.get("/people").body;
+    owner.say("what is overdue?");
+    // What the settings ask for: the accounts, and who is an owner.
+    let people = owner.sees("/people", "</time> · owner<div class=\"by\">telegram:1000</div>");
+    assert!(people.contains(&format!("</time><div class=\"by\">telegram:{eve}</div>")), "{people}");
+    let people = people.split(&format!(">telegram:{eve}<")).next().unwrap().rsplit("<li>").next().unwrap();
     let address = people.split("/talk?person=").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let looked = owner.get(&format!("/talk?person={address}"));
     assert!(looked.body.contains("secret"), "{}", looked.body);

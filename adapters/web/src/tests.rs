@@ -424,7 +424,8 @@ fn everything(text: &str) -> Vec<String> {
         since: Moment::default(),
         used: Some(Moment::default()),
     };
-    let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
+    let (accounts, last) = (vec![text.to_owned()], Moment::default());
+    let person = PersonLine { person: "p".into(), name: text.into(), accounts, is_owner: true, last };
     let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };

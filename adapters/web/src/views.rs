@@ -260,6 +260,9 @@ pub struct PersonLine {
     /// Our id for them.
     pub person: String,
     pub name: String,
+    /// Each `CHANNEL:USER-ID`, as the settings name them.
+    pub accounts: Vec<String>,
+    pub is_owner: bool,
     /// When they last asked for something.
     pub last: Moment,
 }

@@ -18,6 +18,8 @@ pub enum KeyKind {
     /// `auto`, `ask` or `deny`.
     Policy,
     List,
+    /// `owners`, `everybody` or a list.
+    People,
     /// A secret, or where it is.
     Secret,
 }
@@ -74,6 +76,7 @@ fn kind(example: &str) -> Option<KeyKind> {
         Value::Integer(_) => KeyKind::Whole,
         Value::Float(_) => KeyKind::Decimal,
         Value::String(text) if ["auto", "ask", "deny"].contains(&text.as_str()) => KeyKind::Policy,
+        Value::String(text) if ["owners", "everybody"].contains(&text.as_str()) => KeyKind::People,
         Value::String(_) => KeyKind::Text,
         Value::Array(items) if items.iter().all(Value::is_str) => KeyKind::List,
         Value::Table(table)

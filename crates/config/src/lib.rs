@@ -94,6 +94,8 @@ pub struct Config {
     pub instructions: BTreeMap<String, BTreeMap<String, Secret>>,
     /// `[roles] paths`: folders and files with more roles.
     pub roles: Vec<PathBuf>,
+    /// `[roles.deny]`: the skills that roles don't get, by the role's name.
+    pub role_denials: BTreeMap<String, Vec<String>>,
     /// `[dns] resolver`: the server that tells whether a domain takes mail.
     pub resolver: Option<SocketAddr>,
     /// `[backup]`; without it, `serve` makes no backups.
@@ -144,6 +146,7 @@ impl Config {
             skills: Skills::default(),
             instructions: BTreeMap::new(),
             roles: Vec::new(),
+            role_denials: BTreeMap::new(),
             resolver: None,
             backup: None,
             memory: Memory::default(),
@@ -264,9 +267,9 @@ impl Config {
     fn read(self, root: &mut Section<'_>) -> Self {
         let store = root.section("store", |section| Store::read(section, self.store));
         let mut limits = root.section("limits", Limits::read);
-        let roles = root.section("roles", |section| {
+        let (roles, role_denials) = root.section("roles", |section| {
             section.section("main", |main| limits.of_orchestrator(main));
-            Skills::read(section).paths
+            (Skills::read(section).paths, section.entries("deny", read::texts))
         });
         let assistant = root.section("assistant", |section| Assistant::read(section, self.assistant));
         let zone = assistant.timezone;
@@ -291,6 +294,7 @@ impl Config {
             skills: root.section("skills", Skills::read),
             instructions: root.section("instructions", skills::read_instructions),
             roles,
+            role_denials,
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
             memory: root.section("memory", Memory::read),
             retention: root.section("retention", Retention::read),

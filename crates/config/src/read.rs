@@ -246,6 +246,13 @@ pub(super) fn text(value: &Node, _: &ConfigReader<'_>) -> Result<String, String>
     Ok(text.to_owned())
 }
 
+pub(super) fn texts(value: &Node, reader: &ConfigReader<'_>) -> Result<Vec<String>, String> {
+    let Value::List(items) = &value.value else {
+        return Err(format!("must be a list in [brackets], not {}", value.kind()));
+    };
+    items.iter().map(|item| text(item, reader)).collect()
+}
+
 /// Reads an address such as the example, as it was written and as it is understood. `instead` says where a secret
 /// belongs, which has no place in it.
 pub(super) fn address(

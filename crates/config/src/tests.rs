@@ -243,10 +243,18 @@ fn each_key_of_the_example_has_its_kind_and_says_what_it_is_for() {
         found("approval.skills", "tasks.delete"),
         found("memory", "extract"),
         found("retention", "bodies"),
+        found("connect", "people"),
     ];
     let kinds = kinds.map(|key| key.map(|(kind, ..)| kind));
-    let wanted =
-        [KeyKind::Decimal, KeyKind::Secret, KeyKind::List, KeyKind::Policy, KeyKind::Flag, KeyKind::Text];
+    let wanted = [
+        KeyKind::Decimal,
+        KeyKind::Secret,
+        KeyKind::List,
+        KeyKind::Policy,
+        KeyKind::Flag,
+        KeyKind::Text,
+        KeyKind::People,
+    ];
     assert_eq!(kinds, wanted.map(Some));
     assert_eq!(found("model", "fallback"), None, "a list of tables is for the file");
     assert_eq!(found("limits", "max_concurrent_agents"), None, "its new name is there");
@@ -759,6 +767,16 @@ fn the_orchestrators_own_limits_can_be_said_in_the_words_of_a_role() {
     assert_eq!((limits.orchestrator_calls_per_turn, limits.skill_calls_per_turn), (3, 12));
     assert_eq!((limits.turn_timeout, config.roles.len()), (Duration::from_mins(4), 1));
     assert!(faults("[roles.main]\nmax_calls = 3\n").contains("max_calls"));
+}
+
+#[test]
+fn skills_are_taken_from_roles_by_name() {
+    let config = read("[roles.deny]\nresearcher = [\"web.*\"]\n");
+    assert_eq!(config.role_denials["researcher"], ["web.*"]);
+    insta::assert_snapshot!(faults("[roles]\ndeny = { a = \"web.*\", b = [1] }\n"), @r#"
+    config.toml:2: roles.deny.a: must be a list in [brackets], not a text
+    config.toml:2: roles.deny.b: must be a text in quotes, not a whole number
+    "#);
 }
 
 proptest! {

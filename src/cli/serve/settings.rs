@@ -10,7 +10,6 @@ use std::time::Duration;
 use adjutant_chat::Finding;
 use adjutant_config::{Config, Env, KeyKind};
 use adjutant_l10n::page_settings as words;
-use adjutant_skills::Skills;
 use adjutant_store::secrets::digest;
 use adjutant_store::{Store, people, settings as changes};
 use adjutant_web::views::{
@@ -27,7 +26,7 @@ use crate::cli::CliError;
 use crate::cli::init::draft::Draft;
 use crate::cli::init::{check, prepare, write};
 use crate::cli::settings::{self, Group, SettingError};
-use crate::service::{LiveConfig, Service, moment};
+use crate::service::{LiveConfig, Service, SkillSet, moment};
 
 const CHANGES: i64 = 10;
 
@@ -40,7 +39,7 @@ pub(super) struct Editor {
     zone: Tz,
     store: Store,
     live: Arc<LiveConfig>,
-    skills: Arc<Skills>,
+    skill_set: SkillSet,
     /// Held while the file is written.
     writing: Mutex<()>,
 }
@@ -90,14 +89,14 @@ fn failed(error: impl Display) -> Unavailable {
 }
 
 impl Editor {
-    pub(super) fn new(config: &Config, env: &Env, service: &Service, skills: &Arc<Skills>) -> Self {
+    pub(super) fn new(config: &Config, env: &Env, service: &Service, skill_set: &SkillSet) -> Self {
         Self {
             path: config.path.clone().unwrap_or_default(),
             env: env.clone(),
             zone: config.assistant.timezone,
             store: service.store().clone(),
             live: service.live.clone(),
-            skills: skills.clone(),
+            skill_set: skill_set.clone(),
             writing: Mutex::new(()),
         }
     }
@@ -120,20 +119,25 @@ impl Editor {
             self.former(&path, &text).await?
         } else {
             let mut after = before.clone();
-            let groups = settings::groups(&before, &self.skills.current());
+            let groups = settings::groups(&before, &self.skill_set);
             let keys = settings::change(&mut after, &groups, &edit.typed)?;
             (after, keys)
         };
         if after.text() == text {
             return Err(refused(words::nothing_changes()));
         }
-        let (checked, skills) = (after.clone(), self.skills.clone());
+        let (checked, skills) = (after.clone(), self.skill_set.skills.clone());
         let check = move || -> Result<Config, CliError> {
             let config = settings::check(&checked)?;
             reload::check(config, &skills).map_err(CliError::from)
         };
         #[expect(clippy::disallowed_methods, reason = "it reads local files, which is soon done")]
         let config = tokio::task::spawn_blocking(check).await.map_err(failed)??;
+        // Nobody takes from themselves what they need to undo it, and who was an owner until just now changes nothing.
+        let (person, owners) = (viewer.person.as_str().into(), LiveConfig::owners(&config));
+        if !people::is_owner(&self.store, &person, &owners).await.map_err(failed)? {
+            return Err(refused(words::would_lock_out()));
+        }
         let by_hand =
             || if edit.is_undo { String::new() } else { settings::command(&path, &edit.typed, &keys) };
         let command = (!settings::is_writable(&path)).then(by_hand);
@@ -186,7 +190,7 @@ fn section(group: &Group, draft: &Draft) -> SettingsSection {
     let fields = group.settings.iter().filter_map(|setting| {
         let input = match setting.key.kind {
             KeyKind::Whole | KeyKind::Decimal | KeyKind::Text => SettingsInput::Line,
-            KeyKind::List => SettingsInput::Lines,
+            KeyKind::List | KeyKind::People => SettingsInput::Lines,
             KeyKind::Flag => SettingsInput::Choice(vec![("true", words::on()), ("false", words::off())]),
             KeyKind::Policy => SettingsInput::Choice(vec![
                 ("auto", words::auto()),
@@ -218,7 +222,7 @@ impl SettingsEditor for Editor {
         let mut page = SettingsPage { digest: digest(&text), ..SettingsPage::default() };
         match Draft::of_text(&text, &self.path, &self.env) {
             Ok(draft) => {
-                let groups = settings::groups(&draft, &self.skills.current());
+                let groups = settings::groups(&draft, &self.skill_set);
                 page.sections = groups.iter().map(|group| section(group, &draft)).collect();
                 match draft.read() {
                     Ok(config) => page.needs_restart = self.live.needs_restart(&config),
@@ -251,7 +255,7 @@ impl SettingsEditor for Editor {
     async fn test(&self, part: &str) -> Result<Option<Vec<Finding>>> {
         let (_, text) = self.read()?;
         let Ok(draft) = Draft::of_text(&text, &self.path, &self.env) else { return Ok(None) };
-        let groups = settings::groups(&draft, &self.skills.current());
+        let groups = settings::groups(&draft, &self.skill_set);
         let mut parts = groups.into_iter().filter_map(|group| group.part);
         let Some(part) = parts.find(|known| known.path().join(".") == part) else { return Ok(None) };
         Ok(Some(check::check(&draft, &part).await))

@@ -11,8 +11,7 @@ fn draft(text: &str) -> Draft {
 }
 
 fn all(draft: &Draft) -> Vec<Group> {
-    let skills = service::load_skills(&Config::in_dir("/nowhere")).unwrap().skills.current();
-    groups(draft, &skills)
+    groups(draft, &service::load_skills(&Config::in_dir("/nowhere")).unwrap())
 }
 
 /// What a file is after these changes, and which keys they were.
@@ -79,6 +78,47 @@ fn what_is_changed_keeps_its_comments_and_what_goes_takes_its_line_alone() {
     let [removed, ..] = typed;
     assert!(keys.contains(&removed.0.to_owned()) && !keys.contains(&"model.timeout".to_owned()), "{keys:?}");
     assert_eq!(keys.len(), 6);
+}
+
+#[test]
+fn people_and_what_roles_may_do_are_fields_like_any_other() {
+    let calendar = "[calendar] # ours\nurl = \"https://dav.example.org/\"\npeople = \"owners\" # so far\n";
+    let people = [
+        ("assistant.owner", "telegram:1, slack:U2"),
+        ("channels.telegram.allow", "1\n3"),
+        ("calendar.people", "telegram:1\ntelegram:3"),
+        ("roles.deny.researcher", "web.*"),
+    ];
+    let (text, keys) = changed(calendar, &people).unwrap();
+    insta::assert_snapshot!(text, @r#"
+    [calendar] # ours
+    url = "https://dav.example.org/"
+    people = ["telegram:1", "telegram:3"] # so far
+
+    [assistant]
+    owner = ["telegram:1", "slack:U2"]
+
+    [channels.telegram]
+    allow = ["1", "3"]
+
+    [roles.deny]
+    researcher = ["web.*"]
+    "#);
+    assert_eq!(keys.len(), 4);
+    let (text, _) =
+        changed(&text, &[("calendar.people", "everybody"), ("roles.deny.researcher", "")]).unwrap();
+    assert!(text.contains("people = \"everybody\" # so far") && !text.contains("researcher"), "{text}");
+    for key in ["contacts.people", "roles.deny.nobody", "roles.paths"] {
+        assert!(matches!(changed(calendar, &[(key, "x")]), Err(SettingError::Unknown(_))), "{key}");
+    }
+    let draft = draft(calendar);
+    let groups = all(&draft);
+    let of = |title: String| groups.iter().find(|group| group.title == title).unwrap().settings.iter();
+    let names: Vec<_> = of(words::people()).map(Setting::name).collect();
+    let channels = ["telegram", "discord", "slack"].map(|name| format!("channels.{name}.allow"));
+    let channels = channels.each_ref().map(String::as_str);
+    assert_eq!(names, [&["assistant.owner"], &channels[..], &["connect.people", "calendar.people"]].concat());
+    assert!(of(words::assistant()).all(|setting| setting.key.name != "owner"));
 }
 
 #[test]
@@ -167,7 +207,7 @@ proptest! {
                     KeyKind::Policy => "deny".to_owned(),
                     KeyKind::Secret => "env:KEY".to_owned(),
                     KeyKind::Text => text.clone(),
-                    KeyKind::List => format!("{text}\nb"),
+                    KeyKind::List | KeyKind::People => format!("{text}\nb"),
                 };
                 (setting.name(), value)
             })

@@ -125,13 +125,18 @@ impl Backend for WebBackend {
     async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>> {
         let zone = self.zone(viewer).await?;
         let now = self.store.now();
-        let rows = timeline::people(&self.store, PEOPLE).await?;
-        let line = |(person, name, last): (PersonId, String, i64)| PersonLine {
-            person: person.to_string(),
-            name,
-            last: moment(last, now, zone),
-        };
-        Ok(rows.into_iter().map(line).collect())
+        let settings = self.conversations.settings.current();
+        let mut lines: Vec<PersonLine> = Vec::new();
+        for (person, name, last, account) in timeline::people(&self.store, &self.channel, PEOPLE).await? {
+            if lines.last().is_none_or(|line| line.person != person.as_str()) {
+                let (person, last) = (person.to_string(), moment(last, now, zone));
+                lines.push(PersonLine { person, name, accounts: Vec::new(), is_owner: false, last });
+            }
+            let Some(line) = lines.last_mut().filter(|_| !account.is_empty()) else { continue };
+            line.is_owner |= settings.owners.contains(&account);
+            line.accounts.push(account);
+        }
+        Ok(lines)
     }
 
     async fn say(

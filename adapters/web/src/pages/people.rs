@@ -14,7 +14,7 @@ use crate::views::{PersonLine, Session};
 pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
     frame.page(&html! {
         h1.small { (page::people()) }
-        p { (page_people::looks_are_logged()) }
+        p { (page_people::looks_are_logged()) " " a href="/settings" { (page_people::who_may()) } }
         ul.plain #live data-whole="yes" {
             @for one in people {
                 li {
@@ -22,6 +22,8 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
                         @if one.name.is_empty() { (page_people::no_name()) } @else { (plain(&one.name)) }
                     }
                     " " (moment(&one.last))
+                    @if one.is_owner { " · " (page_people::owner()) }
+                    div.by { (plain(&one.accounts.join(", "))) }
                 }
             }
         }

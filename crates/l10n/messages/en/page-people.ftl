@@ -1,7 +1,11 @@
 # The web page: the people, and a person's account.
 
 looks-are-logged = Looking at somebody else's conversation is logged.
+# A link to the settings.
+who-may = Change who may write, and who is an owner
 no-name = (no name)
+# Behind a person.
+owner = owner
 
 ## The account
 

@@ -44,17 +44,20 @@ nothing-changes = That changes nothing.
 # $key: such as “model.api_key”.
 not-a-source = { $key }: say where the secret is (env:NAME, file:PATH or credential:NAME), not the secret itself.
 unknown-setting = { $key } isn't a setting here anymore.
+would-lock-out = Afterwards, you wouldn't be an owner. Keep an account of yours there; another owner can remove it.
 cannot-undo = There is nothing to undo: the file has changed since.
 cannot-write = I couldn't write the file: { $why }
 
 ## Sections
 
 model = Model
-assistant = Assistant and owners
+assistant = Assistant
+people = People and owners
 named-channel = { $platform }: { $name }
 limits = Limits and budgets
 approvals = Approvals
 skills = Skills
+roles = Roles: skills that they don't get
 memory = Memory
 retention = How long data is kept
 connect = Connected accounts

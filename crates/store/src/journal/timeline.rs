@@ -195,11 +195,14 @@ pub async fn replies_alone(
     store.all(sql, &[person.into(), from.into(), to.into(), limit.into(), channel.into()]).await
 }
 
-/// The people with turns, the last one to write first: id, name, and when.
-pub async fn people(store: &Store, limit: i64) -> Result<Vec<(PersonId, String, i64)>> {
-    let sql = "SELECT p.id, p.name, max(t.started_at) AS last FROM people p JOIN turns t ON t.person_id = p.id \
-        GROUP BY p.id, p.name ORDER BY last DESC LIMIT $1 + 0";
-    store.all(sql, &[limit.into()]).await
+/// The people with turns, the last one to write first: id, name, when, and an account as `CHANNEL:USER`. Somebody with
+/// several accounts is there once for each, without those on this channel.
+pub async fn people(store: &Store, not: &str, limit: i64) -> Result<Vec<(PersonId, String, i64, String)>> {
+    let sql = "SELECT p.id, p.name, t.last, coalesce(a.channel || ':' || a.user_id, '') FROM (SELECT person_id, \
+        max(started_at) AS last FROM turns GROUP BY person_id ORDER BY last DESC LIMIT $1 + 0) t \
+        JOIN people p ON p.id = t.person_id LEFT JOIN accounts a ON a.person_id = p.id AND a.channel <> $2 \
+        ORDER BY t.last DESC, p.id, a.channel, a.user_id";
+    store.all(sql, &[limit.into(), not.into()]).await
 }
 
 /// The newest plans of a person, or of everybody, each with whose it is.

@@ -26,6 +26,8 @@ pub const BUILT_IN: [(&str, &str); 5] = [
 /// Ends the name of a built-in role's file.
 pub(super) const OURS: &str = " (built in)";
 
+pub(super) type Denials = BTreeMap<String, Vec<String>>;
+
 /// All roles at one moment.
 #[derive(Debug, Default)]
 pub struct RoleSet {
@@ -40,6 +42,14 @@ impl RoleSet {
     /// path's is used, and a built-in one last.
     pub fn load(paths: &[PathBuf], skills: &Registry) -> Self {
         gather(paths, skills, &BTreeMap::new()).0
+    }
+
+    /// The same without the skills that the roles are denied: patterns, by the role's name.
+    #[must_use]
+    pub fn without(mut self, denials: &Denials, skills: &Registry) -> Self {
+        let problems = resolving::deny(&mut self.roles, denials, &Names::of(skills, &[]));
+        self.problems.extend(problems);
+        self
     }
 }
 
@@ -167,6 +177,7 @@ pub fn read_file(path: &Path) -> Result<String, Problem> {
 #[derive(Debug)]
 pub struct Roles {
     paths: Vec<PathBuf>,
+    denials: Denials,
     skills: Arc<Skills>,
     current: Reloadable<RoleSet>,
     state: Mutex<State>,
@@ -182,8 +193,8 @@ struct State {
 
 impl Roles {
     /// Reads the roles under these paths. A broken file is left out, and its problems are logged.
-    pub fn load(paths: Vec<PathBuf>, skills: Arc<Skills>) -> Self {
-        let roles = Self { paths, skills, current: Reloadable::default(), state: Mutex::default() };
+    pub fn load(paths: Vec<PathBuf>, denials: Denials, skills: Arc<Skills>) -> Self {
+        let roles = Self { paths, denials, skills, current: Reloadable::default(), state: Mutex::default() };
         roles.poll();
         roles
     }
@@ -203,12 +214,13 @@ impl Roles {
             return;
         }
         let (set, good) = gather(&self.paths, &registry, &state.good);
+        let set = set.without(&self.denials, &registry);
         *state = State { fingerprint: now, registry: Arc::downgrade(&registry), good };
         if self.current().problems != set.problems {
             for problem in set.problems.iter().filter(|problem| !problem.is_warning()) {
                 match set.roles.iter().any(|role| role.file == problem.file) {
                     true => tracing::warn!("{problem}; the last good version stays in use"),
-                    false => tracing::warn!("{problem}; the role can't be used until this is fixed"),
+                    false => tracing::warn!("{problem}; until this is fixed, it can't be used"),
                 }
             }
         }
@@ -236,7 +248,7 @@ mod tests {
     fn a_dropped_in_file_is_offered_and_a_broken_one_keeps_its_last_good_version() {
         let folder = tempfile::tempdir().unwrap();
         let skills = Arc::new(Skills::load(&[], &builtin::names(false)).unwrap());
-        let roles = Roles::load(vec![folder.path().to_path_buf()], skills);
+        let roles = Roles::load(vec![folder.path().to_path_buf()], Denials::new(), skills);
         assert!(roles.current().get("lawyer").is_none());
         let write = |text: &str| {
             std::fs::write(folder.path().join("lawyer.md"), text).unwrap();
@@ -274,5 +286,26 @@ mod tests {
         let set = RoleSet::load(&[folder.path().to_path_buf()], &skills.current());
         assert_eq!((set.roles.len(), set.get("reviewer").unwrap().description.as_str()), (5, "Ours"));
         assert_eq!(set.problems, []);
+    }
+
+    #[test]
+    fn the_configuration_takes_skills_from_roles_and_a_rule_that_takes_nothing_is_a_problem() {
+        let skills = Skills::load(&[], &builtin::names(false)).unwrap().current();
+        let without = |role: &str, pattern: &str| {
+            let denials = Denials::from([(role.to_owned(), vec![pattern.to_owned()])]);
+            RoleSet::load(&[], &skills).without(&denials, &skills)
+        };
+        let set = without("researcher", "web.*");
+        assert_eq!(set.problems, []);
+        let rights = &set.get("researcher").unwrap().rights;
+        assert!(rights.deny.contains(&"web.search".to_owned()), "{rights:?}");
+        assert!(!rights.deny.contains(&"email.search".to_owned()), "{rights:?}");
+        for (role, pattern, why) in [
+            ("resercher", "web.*", "[roles.deny]: there is no role 'resercher'; did you mean 'researcher'?"),
+            ("researcher", "wbe.*", "[roles.deny]: `researcher`: 'wbe.*' matches no skill"),
+        ] {
+            let problems: Vec<_> = without(role, pattern).problems.iter().map(ToString::to_string).collect();
+            assert!(problems.len() == 1 && problems[0].starts_with(why), "{problems:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use adjutant_config::document::{Position, Problem, Severity};
 use adjutant_skills::{Registry, RoleRights};
 
 use super::Role;
-use super::catalogue::{OURS, read_file};
+use super::catalogue::{Denials, OURS, read_file};
 use super::reading::{Named, Prompt, ReadRole, prompt_problem};
 use crate::graph;
 
@@ -110,6 +110,24 @@ fn skills(patterns: &[Named], key: &str, names: &Names, found: &mut Found<'_>) -
         all.extend(matched.into_iter().cloned());
     }
     all.into_iter().collect()
+}
+
+/// Takes from the roles what the configuration denies them. A rule that takes nothing, such as one with a typo, would
+/// protect nothing.
+pub(super) fn deny(roles: &mut [Role], denials: &Denials, names: &Names) -> Vec<Problem> {
+    let mut found = Found { file: "[roles.deny]", problems: Vec::new() };
+    for (name, patterns) in denials {
+        let at = Position::default();
+        let patterns: Vec<Named> = patterns.iter().map(|text| Named { text: text.clone(), at }).collect();
+        let denied = skills(&patterns, name, names, &mut found);
+        if let Some(role) = roles.iter_mut().find(|role| role.name == *name) {
+            role.rights.deny.extend(denied);
+        } else {
+            let hint = did_you_mean(name, roles.iter().map(|role| role.name.as_str()));
+            found.error(at, format!("there is no role '{name}'{hint}"));
+        }
+    }
+    found.problems
 }
 
 /// Whether a pattern, in which `*` stands for any letters, matches a name.
