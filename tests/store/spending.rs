@@ -110,6 +110,15 @@ async fn what_a_call_used_takes_the_place_of_what_was_set_aside(world: World) {
     world.write(|batch| settle(batch, ("a", "ada", DAY), amount(20))).await.unwrap();
     assert_eq!(tokens(&world, None).await, (20, 50));
     assert_eq!(tokens(&world, Some("ada")).await, (20, 50));
+    let since = async |day, person: Option<&str>| {
+        let person = person.map(PersonId::from);
+        let mut rows = spending::since(&world.store, day, person.as_ref()).await.unwrap();
+        rows.sort();
+        rows.into_iter().map(|(_, who, tokens, _)| (who, tokens)).collect::<Vec<_>>()
+    };
+    assert_eq!(since(DAY, None).await, [(String::new(), 20), ("ada".to_owned(), 20)]);
+    assert_eq!((since(DAY, Some("ada")).await.len(), since(DAY, Some("bob")).await.len()), (1, 0));
+    assert_eq!(since("2026-01-06", None).await, []);
     take(&world.store, &row("c", "ada", 30), amount(100), NONE).await.unwrap();
     is_sound(&world).await;
 }

@@ -171,8 +171,13 @@ fn usage_is_drawn_and_exported_each_ones_own_and_all_for_owners() {
         model.base_url()
     ));
     let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("=Eve"));
-    site.telegram.say(eve, eve, "how are you?");
-    wait_until("the answer", || !site.telegram.seen(eve).is_empty());
+    let bob = site.telegram.person("Bob");
+    for (who, times) in [(eve, 1), (bob, 2)] {
+        for time in 1..=times {
+            site.telegram.say(who, who, "how are you?");
+            wait_until("the answer", || site.telegram.seen(who).len() >= time);
+        }
+    }
     let (mut owner, mut own) = (site.browser(ada), site.browser(eve));
     let page = own.get("/usage").body;
     assert!(page.contains("<svg class=\"chart\"") && page.contains(": 110</title>"), "{page}");
@@ -182,11 +187,18 @@ fn usage_is_drawn_and_exported_each_ones_own_and_all_for_owners() {
     assert!(csv.body.starts_with("of,name,calls,tokens,cost_usd\r\nday,"), "{}", csv.body);
     assert!(!csv.body.contains("person,"), "{}", csv.body);
     let page = owner.get("/usage").body;
-    assert!(page.contains("By model") && page.contains("<td>Orchestrator</td>"), "{page}");
-    assert!(page.contains("<span>110</span><span>55</span><span>0</span>"), "{page}");
+    assert!(page.contains("By model") && page.contains("<th scope=\"row\">Orchestrator</th>"), "{page}");
+    assert!(page.contains("<span>330</span><span>165</span><span>0</span>"), "{page}");
+    // Who spent most is first, in the chart and in its table.
+    for part in [
+        "<li class=\"p0\">Bob <span class=\"figures\">220</span></li><li class=\"p1\">=Eve ",
+        "<td class=\"number\">330</td><td class=\"number\">220</td><td class=\"number\">110</td>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     let csv = owner.get("/usage.csv").body;
     assert!(
-        csv.contains("person,\"'=Eve\",1,110,0.000000\r\n") && csv.contains("model,\"fake\",1,110,"),
+        csv.contains("person,\"'=Eve\",1,110,0.000000\r\n") && csv.contains("model,\"fake\",3,330,"),
         "{csv}"
     );
     site.stop();

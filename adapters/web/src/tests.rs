@@ -16,8 +16,8 @@ use crate::views::{
     AccountLine, Asked, Asks, Badge, Bar, Cell, Details, Drawing, DrawnArrow, DrawnStep, Edit, Entry, Field,
     FieldKind, Hit, Hits, LogLine, LoginOffer, Moment, Note, NotifyOf, Now, Outcome, PageAction, PersonLine,
     Plan, PlanLine, PlanStep, Planned, QuestionLine, Row, RowKind, Run, RunLine, RunStep, Said, Session,
-    SettingsEdit, SettingsField, SettingsInput, SettingsPage, SettingsPreview, SettingsSection, Started,
-    Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage,
+    SettingsEdit, SettingsField, SettingsInput, SettingsPage, SettingsPreview, SettingsSection, Spent,
+    Started, Table, TableRow, Timeline, Turn, Usage, UsageDay, UsageLine, Viewer, WorkflowLine, WorkflowPage,
     Workflows,
 };
 use crate::{Settings, Web};
@@ -426,7 +426,9 @@ fn everything(text: &str) -> Vec<String> {
     };
     let (accounts, last) = (vec![text.to_owned()], Moment::default());
     let person = PersonLine { person: "p".into(), name: text.into(), accounts, is_owner: true, last };
-    let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
+    let [all, part] = [3, 2].map(|tokens| Spent { tokens, usd: 0.1 });
+    let days = vec![UsageDay { day: "2026-11-21".into(), all, parts: vec![part] }];
+    let people = vec![text.to_owned()];
     let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     let asked = QuestionLine { name: text.into(), median: text.into(), ..QuestionLine::default() };
     let mut all = vec![
@@ -434,7 +436,7 @@ fn everything(text: &str) -> Vec<String> {
         pages::search(&frame(), text, &[hits]),
         pages::note(&frame(), &Note { path: text.into(), text: text.into(), version: text.into() }),
         pages::log(&frame(), text, &[LogLine { at: Moment::default(), level: "WARN", text: text.into() }]),
-        pages::usage(&frame(), &Usage { days, lines: vec![used], questions: vec![asked] }),
+        pages::usage(&frame(), &Usage { days, people, lines: vec![used], questions: vec![asked] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),
         pages::trace(&frame(), &a_turn(text)),

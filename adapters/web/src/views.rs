@@ -445,12 +445,19 @@ pub struct Edit {
     pub fields: Vec<(String, String)>,
 }
 
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    pub tokens: u64,
+    pub usd: f64,
+}
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageDay {
     /// The day, as `2026-11-21`.
     pub day: String,
-    pub tokens: u64,
-    pub usd: f64,
+    pub all: Spent,
+    /// What of it each of [`Usage::people`] spent.
+    pub parts: Vec<Spent>,
 }
 
 /// What one person, role, model or skill used.
@@ -481,6 +488,8 @@ pub struct QuestionLine {
 pub struct Usage {
     /// Each day, the oldest first.
     pub days: Vec<UsageDay>,
+    /// Those who spent most, for owners.
+    pub people: Vec<String>,
     /// By person, role, model and skill, for owners.
     pub lines: Vec<UsageLine>,
     /// What each skill asked, the one that asks most first, for owners.

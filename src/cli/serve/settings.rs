@@ -206,7 +206,7 @@ fn section(group: &Group, draft: &Draft) -> SettingsSection {
         Some(SettingsField {
             key: setting.name(),
             about: setting.about.clone(),
-            example: setting.key.example.trim_matches('"').to_owned(),
+            example: setting.key.example.replace(['[', ']', '"'], ""),
             input,
             value: setting.value(draft)?,
         })

@@ -5,12 +5,14 @@ use adjutant_store::usage::{self, ModelUse};
 use adjutant_store::{Result, spending};
 use adjutant_types::PersonId;
 use adjutant_types::clock::local_day;
-use adjutant_web::views::{QuestionLine, Usage, UsageDay, UsageLine, Viewer};
+use adjutant_web::views::{QuestionLine, Spent, Usage, UsageDay, UsageLine, Viewer};
 use adjutant_workflows::trace::duration;
 
 use super::WebBackend;
 
 const DAYS: i64 = 30;
+/// How many people the charts tell apart.
+const DRAWN: usize = 4;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 fn unsigned(number: i64) -> u64 {
@@ -22,22 +24,20 @@ impl WebBackend {
         let (store, now, person): (_, _, PersonId) =
             (&self.store, self.store.now(), viewer.person.as_str().into());
         let whose = (!viewer.is_owner).then_some(&person);
-        let mut used = Usage::default();
-        for back in (0..DAYS).rev() {
-            let day = local_day(now - back * DAY_MS, self.conversations.zone);
-            // A day with a clock change may come twice.
-            if used.days.last().is_some_and(|last| last.day == day) {
-                continue;
-            }
-            let spent = spending::of_day(store, &day, whose).await?;
-            #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
-            let usd = spent.nano_usd as f64 / 1e9;
-            used.days.push(UsageDay { day, tokens: unsigned(spent.tokens), usd });
-        }
-        if !viewer.is_owner {
+        let from = now - DAYS * DAY_MS;
+        let people = match whose {
+            Some(_) => Vec::new(),
+            None => usage::by_person(store, from, now + 1).await?,
+        };
+        let most: Vec<&ModelUse> = people.iter().filter(|row| !row.id.is_empty()).take(DRAWN).collect();
+        let mut used = Usage {
+            days: self.by_day(whose, &most).await?,
+            people: most.iter().map(|row| row.name.clone()).collect(),
+            ..Usage::default()
+        };
+        if whose.is_some() {
             return Ok(used);
         }
-        let from = now - DAYS * DAY_MS;
         let line = |of, row: ModelUse| UsageLine {
             of,
             name: row.name,
@@ -45,8 +45,7 @@ impl WebBackend {
             tokens: unsigned(row.prompt + row.completion),
             usd: row.cost_usd,
         };
-        used.lines
-            .extend(usage::by_person(store, from, now + 1).await?.into_iter().map(|row| line("person", row)));
+        used.lines.extend(people.into_iter().map(|row| line("person", row)));
         let (calls, tokens, usd) = usage::of_orchestrator(store, from, now + 1).await?;
         if calls > 0 {
             let (calls, tokens) = (unsigned(calls), unsigned(tokens));
@@ -68,5 +67,30 @@ impl WebBackend {
             used.questions.push(QuestionLine { name, asked, yes, no, expired, median });
         }
         Ok(used)
+    }
+
+    /// What was spent on each day, and what of it by these people: by everybody, or by one person.
+    async fn by_day(&self, whose: Option<&PersonId>, most: &[&ModelUse]) -> Result<Vec<UsageDay>> {
+        let mut days: Vec<UsageDay> = Vec::new();
+        for back in (0..DAYS).rev() {
+            let day = local_day(self.store.now() - back * DAY_MS, self.conversations.zone);
+            // A day with a clock change may come twice.
+            if days.last().is_none_or(|last| last.day != day) {
+                let (all, parts) = (Spent::default(), vec![Spent::default(); most.len()]);
+                days.push(UsageDay { day, all, parts });
+            }
+        }
+        let first = days.first().map(|first| first.day.clone()).unwrap_or_default();
+        for (day, who, tokens, nano_usd) in spending::since(&self.store, &first, whose).await? {
+            let Some(day) = days.iter_mut().find(|one| one.day == day) else { continue };
+            #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
+            let spent = Spent { tokens: unsigned(tokens), usd: nano_usd as f64 / 1e9 };
+            if who.is_empty() || whose.is_some() {
+                day.all = spent;
+            } else if let Some(at) = most.iter().position(|row| row.id == who) {
+                day.parts[at] = spent;
+            }
+        }
+        Ok(days)
     }
 }

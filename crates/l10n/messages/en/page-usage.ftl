@@ -18,9 +18,14 @@ by-model = By model
 by-skill = By skill
 questions-by-skill = Questions by skill
 
+# Everybody who has no name of their own in a chart.
+others = Others
+
 ## Columns
 
 name = Name
+day = Day
+total = Total
 calls = Calls
 tokens = Tokens
 cost = Cost

@@ -210,6 +210,17 @@ pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Resu
     Ok(row.unwrap_or_default())
 }
 
+/// What was spent from a day on, by day and person, or everyone's as nobody's; of one person, if one is given.
+pub async fn since(
+    store: &Store,
+    day: &str,
+    person: Option<&PersonId>,
+) -> Result<Vec<(String, String, i64, i64)>> {
+    const SQL: &str =
+        "SELECT day, who, tokens, nano_usd FROM spending WHERE day >= $1 AND ($2 = '' OR who = $2)";
+    store.all(SQL, &[day.into(), person.map_or(EVERYONE, PersonId::as_str).into()]).await
+}
+
 /// Records the day's warning that little of these budgets is left; the batch fails if it was given before.
 pub fn record_warning(batch: &mut Batch, day: &str, person: Option<&PersonId>, tokens: bool, money: bool) {
     batch.must(
