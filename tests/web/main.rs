@@ -4,6 +4,7 @@
 
 mod accounts;
 mod browser;
+mod composer;
 mod connect;
 mod instances;
 mod live;

@@ -21,6 +21,15 @@
     count();
   }
 
+  // The menu closes like any other.
+  const more = document.querySelector(".more");
+  addEventListener("click", ({ target }) => { if (more && !more.contains(target)) more.open = false; });
+  addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || !more?.open) return;
+    more.open = false;
+    more.querySelector("summary").focus();
+  });
+
   const form = by("notify");
   const say = (words) => { by("note").textContent = words; };
 

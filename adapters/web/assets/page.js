@@ -258,12 +258,15 @@ function sift() {
     const content = row.textContent.toLowerCase();
     row.hidden = !fits(row.dataset) || !words.every((word) => content.includes(word));
   }
+  return rows.filter((row) => !row.hidden).length;
 }
-document.addEventListener("input", ({ target }) => { if (target.closest(".filter")) sift(); });
+// A screen reader hears how many are left.
+const sifted = () => { by("aloud").textContent = note.dataset.found.replace("#", sift()); };
+document.addEventListener("input", ({ target }) => { if (target.closest(".filter")) sifted(); });
 document.addEventListener("click", ({ target }) => {
   if (!target.matches(".filter button")) return;
   for (const button of target.parentElement.querySelectorAll("button")) button.ariaPressed = String(button === target);
-  sift();
+  sifted();
 });
 
 // A request in two panes: the step that was chosen stands beside the list, where there is room.
@@ -443,17 +446,19 @@ document.addEventListener("submit", async (event) => {
   const form = event.target, action = form.getAttribute("action");
   if (!live || !SENT_HERE.includes(action)) return;
   // A command's answer is in the conversation.
-  if (action === "/say" && form.id !== "composer") return;
+  const isComposer = form.id === "composer", words = isComposer && text.value;
+  if (action === "/say" && !isComposer) return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter)), buttons = form.querySelectorAll("button");
   const slow = setTimeout(say, 400, note.dataset.sending, true);
+  form.ariaBusy = "true";
   buttons.forEach((button) => { button.disabled = true; });
   try {
     const answer = await fetch(action, { method: "POST", body, redirect: "manual" }).finally(() => clearTimeout(slow));
     if (answer.status === 401) return location.reload();
     if (answer.type === "opaqueredirect") {
       say("");
-      if (form.id === "composer") sent();
+      if (isComposer) sent(words, body.getAll("file"));
       if (action === "/act") {
         form.reset();
         const box = form.closest("details");
@@ -468,133 +473,12 @@ document.addEventListener("submit", async (event) => {
   } catch {
     say(note.dataset.unsent);
   }
+  form.ariaBusy = null;
   buttons.forEach((button) => { button.disabled = false; });
-  if (form.id === "composer") text.focus();
+  if (isComposer) {
+    typed();
+    text.focus();
+  }
   // A button that can't be pressed loses the focus.
   else if (document.activeElement === document.body) (event.submitter?.isConnected ? event.submitter : by("main")).focus({ preventScroll: true });
 });
-
-// The composer: what is typed survives a reload, is counted, and grows.
-const saved = `text-${person}`;
-function typed() {
-  sessionStorage.setItem(saved, text.value);
-  const left = Number(text.dataset.most) - [...text.value].length;
-  const count = by("left");
-  count.textContent = left < 2000 ? note.dataset[left < 0 ? "over" : "left"].replace("#", Math.abs(left).toLocaleString("en")) : "";
-  count.classList.toggle("over", left < 0);
-  text.form.querySelector('[type="submit"]').disabled = left < 0 || files.querySelector(".loading") !== null;
-  text.required = files.children.length === 0;
-  if (CSS.supports("field-sizing", "content")) return;
-  text.style.height = "auto";
-  text.style.height = `${text.scrollHeight}px`;
-}
-
-function sent() {
-  text.value = "";
-  files.replaceChildren();
-  typed();
-  text.form.once.value = once();
-  wantsEnd = true;
-}
-
-// What no other form has.
-function once() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-// Files are uploaded when they are chosen, dropped or pasted, and go with the next message.
-const files = by("files"), speak = by("speak");
-async function attach(all) {
-  for (const file of all) {
-    if (files.children.length >= Number(by("file").dataset.most)) return say(note.dataset.files);
-    const [chip, remove] = addChip(file.name);
-    const key = await upload(file);
-    if (key) {
-      const field = document.createElement("input");
-      Object.assign(field, { type: "hidden", name: "file", value: `${key}:${file.name}` });
-      chip.append(field, remove);
-      chip.className = "";
-    } else chip.remove();
-    typed();
-  }
-}
-
-function addChip(name) {
-  const [chip, remove] = ["li", "button"].map((tag) => document.createElement(tag));
-  Object.assign(chip, { textContent: name, className: "loading" });
-  Object.assign(remove, { type: "button", className: "quiet", textContent: "×", ariaLabel: note.dataset.remove.replace("#", name) });
-  remove.addEventListener("click", () => { chip.remove(); typed(); text.focus(); });
-  files.append(chip);
-  typed();
-  return [chip, remove];
-}
-
-async function upload(body) {
-  const headers = { "x-form-token": text.form.token.value };
-  const answer = await fetch("/upload", { method: "POST", body, headers }).catch(() => null);
-  if (answer && answer.ok) return answer.text();
-  say(answer ? await answer.text() : note.dataset.unsent);
-  return null;
-}
-
-// A voice note is recorded until the button is pressed again, uploaded and sent. Its chip says how long it is, and drops it.
-let finish, isAsking = false;
-async function record() {
-  if (finish || isAsking) return finish?.();
-  isAsking = true;
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch(() => null);
-  isAsking = false;
-  if (!stream) return say(speak.dataset.refused);
-  const mimeType = ["audio/ogg;codecs=opus", "audio/webm;codecs=opus", "audio/mp4"].find((kind) => MediaRecorder.isTypeSupported(kind));
-  const recorder = new MediaRecorder(stream, { mimeType, audioBitsPerSecond: 32000 });
-  const [parts, began, [chip, remove]] = [[], Date.now(), addChip(speak.dataset.recording)];
-  const seconds = () => Math.max(1, Math.floor((Date.now() - began) / 1000));
-  chip.append(remove);
-  speak.ariaLabel = speak.dataset.send;
-  const ticking = setInterval(() => {
-    chip.firstChild.data = `${speak.dataset.recording} ${Math.floor(seconds() / 60)}:${String(seconds() % 60).padStart(2, "0")} `;
-    if (seconds() >= Number(speak.dataset.most) || !chip.isConnected) finish();
-  }, 250);
-  finish = () => {
-    finish = speak.ariaLabel = null;
-    clearInterval(ticking);
-    recorder.stop();
-    stream.getTracks().forEach((track) => track.stop());
-  };
-  recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
-  recorder.addEventListener("stop", async () => {
-    const length = seconds();
-    const key = chip.isConnected && await upload(new Blob(parts));
-    const fields = { token: text.form.token.value, once: once(), text: "", spoken: `${key}:${length}` };
-    chip.remove();
-    typed();
-    if (!key) return;
-    wantsEnd = true;
-    const answer = await fetch("/say", { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }).catch(() => null);
-    if (!answer || answer.type !== "opaqueredirect") say(note.dataset.unsent);
-  });
-  recorder.start();
-}
-if (speak && navigator.mediaDevices && window.MediaRecorder) Object.assign(speak, { hidden: false, onclick: record });
-
-if (text) {
-  by("file").addEventListener("change", ({ target }) => { attach([...target.files]); target.value = ""; });
-  const brought = (event, data) => {
-    if (!data || !data.types.includes("Files")) return;
-    event.preventDefault();
-    if (event.type !== "dragover") attach([...data.files]);
-  };
-  addEventListener("dragover", (event) => brought(event, event.dataTransfer));
-  addEventListener("drop", (event) => brought(event, event.dataTransfer));
-  text.addEventListener("paste", (event) => brought(event, event.clipboardData));
-  if (!text.value) text.value = sessionStorage.getItem(saved) || "";
-  typed();
-  text.addEventListener("input", typed);
-  // Enter sends, and with Shift begins a new line; on a phone it always does.
-  text.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || matchMedia("(pointer: coarse)").matches) return;
-    event.preventDefault();
-    text.form.requestSubmit();
-  });
-}

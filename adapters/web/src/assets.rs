@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 pub(crate) const CSS: &str = include_str!("../assets/page.css");
-pub(crate) const JS: &str = include_str!("../assets/page.js");
+pub(crate) const JS: &str = concat!(include_str!("../assets/page.js"), include_str!("../assets/composer.js"));
 /// What makes the page an app.
 pub(crate) const APP: &str = include_str!("../assets/app.js");
 pub(crate) const PASSKEYS: &str = include_str!("../assets/passkeys.js");

@@ -39,7 +39,7 @@ impl Frame<'_> {
                         data-unsent=(page::not_arrived()) data-refused=(page::not_accepted())
                         data-below=(page::new_below()) data-copy=(page::copy()) data-copied=(page::copied())
                         data-files=(page::too_many_files(MAX_FILES)) data-remove=(page_talk::remove('#'))
-                        data-left=(page::characters_left('#')) data-over=(page::characters_over('#')) {}
+                        data-found=(page::found('#')) data-left=(page::characters_left('#')) data-over=(page::characters_over('#')) {}
                     p.hidden #aloud aria-live="polite" {}
                 }
             }

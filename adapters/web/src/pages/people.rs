@@ -56,7 +56,7 @@ pub(crate) fn sessions(
         ul.plain {
             @for session in sessions {
                 li {
-                    div {
+                    div id={ "browser-" (session.key) } {
                         (browser(&session.browser))
                         @if own == Some(session.key.as_str()) { " · " (page_people::this_one()) }
                         @if session.by_passkey { " · " (page_people::by_passkey()) }
@@ -67,7 +67,8 @@ pub(crate) fn sessions(
                     }
                     form.inline method="post" action="/sessions" {
                         (token(frame.token))
-                        button.quiet type="submit" name="session" value=(session.key) { (page::sign_out()) }
+                        button.quiet type="submit" name="session" value=(session.key)
+                            aria-describedby={ "browser-" (session.key) } { (page::sign_out()) }
                     }
                 }
             }
@@ -93,7 +94,7 @@ fn passkeys(frame: &Frame<'_>, passkeys: &[PasskeyLine], origin: Option<&str>) -
         ul.plain {
             @for passkey in passkeys {
                 li {
-                    div { (browser(&passkey.browser)) }
+                    div id={ "passkey-" (passkey.key) } { (browser(&passkey.browser)) }
                     div.by {
                         (filled(page_people::since, &moment(&passkey.since))) ", "
                         @match &passkey.used {
@@ -103,7 +104,8 @@ fn passkeys(frame: &Frame<'_>, passkeys: &[PasskeyLine], origin: Option<&str>) -
                     }
                     form.inline method="post" action="/passkeys" {
                         (token(frame.token))
-                        button.quiet type="submit" name="remove" value=(passkey.key) { (page_passkeys::remove_button()) }
+                        button.quiet type="submit" name="remove" value=(passkey.key)
+                            aria-describedby={ "passkey-" (passkey.key) } { (page_passkeys::remove_button()) }
                     }
                 }
             }

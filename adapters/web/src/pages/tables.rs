@@ -112,6 +112,13 @@ fn one(frame: &Frame<'_>, table: &Table) -> Markup {
     }
 }
 
+fn text(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) | Cell::Link(text, _) => sanitized(text).into_owned(),
+        Cell::Time(at) => at.shown.clone(),
+    }
+}
+
 fn line(frame: &Frame<'_>, columns: &[String], row: &TableRow, has_acts: bool) -> Markup {
     let id = row.acts.last().map(|(act, key)| format!("{}-{}", act.name(), sanitized(key)));
     html! {
@@ -128,8 +135,11 @@ fn line(frame: &Frame<'_>, columns: &[String], row: &TableRow, has_acts: bool) -
             }
             @if has_acts {
                 td.act {
-                    @if let Some(one) = &row.edit { (edit(frame, one)) " " }
-                    @for (act, key) in &row.acts { (button(frame, *act, key)) " " }
+                    // Each row has the same buttons, so they say of which they are.
+                    div role="group" aria-label=[row.cells.first().map(text)] {
+                        @if let Some(one) = &row.edit { (edit(frame, one)) " " }
+                        @for (act, key) in &row.acts { (button(frame, *act, key)) " " }
+                    }
                 }
             }
         }

@@ -47,6 +47,8 @@ new-below = New messages ↓
 # $number is filled in by the script.
 characters-left = Characters left: { $number }
 characters-over = Characters over the limit: { $number }
+# What a filter has left. $number is filled in by the script.
+found = Found: { $number }
 connection-lost = The connection is interrupted. I'll keep trying.
 # $limit: how many files.
 too-many-files = A message takes at most { $limit } files.
