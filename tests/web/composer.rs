@@ -53,7 +53,7 @@ fn nothing_is_lost_of_what_is_written_while_something_is_on_its_way() {
     // One that is dropped doesn't go along.
     chromium.run(&choose("b.txt"));
     chromium.shows("#files li:not(.loading) >> text=b.txt");
-    chromium.run("await page.click('[aria-label=\"Remove b.txt\"]'); await page.focus('#text'); await page.keyboard.press('Enter');");
+    chromium.run("await page.locator('#files li', {hasText: 'b.txt'}).locator('button').click(); await page.focus('#text'); await page.keyboard.press('Enter');");
     chromium.shows(".attached a >> text=a.txt");
     assert_eq!(chromium.run("return page.locator('#files li, .attached >> text=b.txt').count();"), 0);
     assert_eq!(chromium.run("return errors;"), json!([]));

@@ -64,6 +64,11 @@ fn a_file_is_uploaded_sent_and_saved_again_by_its_sender_alone() {
     let (once, key) = (page.field("once"), uploaded.body);
     // What is no key of an upload is no file, wherever it leads.
     let files = [format!("{key}:my <notes>.txt"), "../../config.toml:config.toml".to_owned()];
+    // Nor is somebody else's.
+    let once_of_other = other.get("/talk").field("once");
+    let taken = [("once", once_of_other.as_str()), ("text", "what is overdue?"), ("file", &files[0])];
+    assert_eq!(other.submit("/say", &taken).status, 303);
+    assert!(!other.sees("/talk", "No overdue tasks").contains("/sent/"));
     let fields = [("once", once.as_str()), ("text", ""), ("file", &files[0]), ("file", &files[1])];
     assert_eq!(browser.submit("/say", &fields).status, 303);
     let page = browser.sees("/talk", "href=\"/sent/");
@@ -89,10 +94,11 @@ fn uploads_in(folder: &Path) -> usize {
 }
 
 #[test]
-fn an_upload_that_is_too_big_is_not_kept() {
+fn an_upload_that_is_too_big_or_one_too_many_is_not_kept() {
     let mut site = Site::start("");
     let mut browser = site.browser(site.telegram.person("Ada"));
-    browser.upload("small");
+    let mut other = site.browser(site.telegram.person("Eve"));
+    let key = browser.upload("small");
     assert_eq!(uploads_in(&site.home.data()), 1);
     let token = browser.get("/talk").field("token");
     browser.headers.push(("X-Form-Token", token));
@@ -102,6 +108,13 @@ fn an_upload_that_is_too_big_is_not_kept() {
     assert_eq!(uploads_in(&site.home.data()), 1);
     let refused = site.gateway.as_mut().unwrap().get("/metrics").1;
     assert!(refused.contains("adjutant_page_refused_total{reason=\"size\"} 1"), "{refused}");
+    // Nobody fills the disk with what they never send; the key begins with whose it is.
+    let begin = &key[..key.len() - 22];
+    for number in 1..50 {
+        std::fs::write(site.home.data().join(format!("files/{begin}{number}")), "x").unwrap();
+    }
+    assert_eq!(browser.post("/upload", &[("x", "x")]).status, 503);
+    other.upload("small");
     site.stop();
 }
 

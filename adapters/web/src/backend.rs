@@ -121,7 +121,7 @@ pub trait Backend: LoginLinks + Passkeys + Send + Sync + 'static {
         spoken: Option<(&str, u64)>,
     ) -> Result<()>;
     /// Keeps a file until it is sent with a message. Returns its key; none if it is too long.
-    async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>>;
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>>;
     /// Where an upload is, if this can be the key of one.
     fn upload_path(&self, key: &str) -> Option<PathBuf>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.

@@ -147,16 +147,16 @@ impl Backend for WebBackend {
         uploads: &[(String, String)],
         spoken: Option<(&str, u64)>,
     ) -> Result<()> {
-        let mut attachments = self.attachments(uploads);
-        attachments.extend(spoken.and_then(|spoken| self.voice_note(spoken)));
+        let mut attachments = self.attachments(viewer, uploads);
+        attachments.extend(spoken.and_then(|spoken| self.voice_note(viewer, spoken)));
         if text.is_empty() && attachments.is_empty() {
             return Ok(());
         }
         self.hear_with(viewer, once, text, attachments).await
     }
 
-    async fn keep_upload(&self, content: Upload<'_>) -> Result<Option<String>> {
-        self.keep(content).await
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>> {
+        self.keep(viewer, content).await
     }
 
     fn upload_path(&self, key: &str) -> Option<PathBuf> {

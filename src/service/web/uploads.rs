@@ -6,23 +6,35 @@ use std::path::{Path, PathBuf};
 
 use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
+use adjutant_web::views::Viewer;
 use adjutant_web::{Result, Unavailable, Upload};
 use futures::StreamExt;
-use tokio::fs::{File, create_dir_all, remove_file};
+use tokio::fs::{File, create_dir_all, read_dir, remove_file};
 use tokio::io::AsyncWriteExt;
 
 use super::WebBackend;
 
-/// How the key of an upload begins.
+/// How the key of an upload begins; then comes whose it is.
 const MARK: &str = "upload-";
+/// How many uploads of a person may wait for their messages.
+const WAITING: usize = 50;
+
+fn begin(viewer: &Viewer) -> String {
+    format!("{MARK}{}", viewer.person)
+}
 
 impl WebBackend {
     fn uploads(&self) -> &Path {
         self.conversations.services().files.path()
     }
 
-    pub(super) async fn keep(&self, content: Upload<'_>) -> Result<Option<String>> {
-        let key = format!("{MARK}{}", self.store.new_id::<String>());
+    pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>> {
+        let begin = begin(viewer);
+        if waiting(self.uploads(), &begin).await >= WAITING {
+            tracing::warn!(person = viewer.person, "too many uploads wait for their messages");
+            return Err(Unavailable);
+        }
+        let key = format!("{begin}{}", self.store.new_id::<String>());
         let path = self.uploads().join(&key);
         let written = write(&path, content).await;
         if !matches!(written, Ok(true)) {
@@ -44,9 +56,13 @@ impl WebBackend {
         is_key.then(|| self.uploads().join(key))
     }
 
-    /// The uploads as a message has them. What is no key of one is left out.
-    pub(super) fn attachments(&self, uploads: &[(String, String)]) -> Vec<Attachment> {
-        let known = uploads.iter().filter(|(key, _)| self.path_of_upload(key).is_some());
+    fn is_own(&self, viewer: &Viewer, key: &str) -> bool {
+        key.starts_with(&begin(viewer)) && self.path_of_upload(key).is_some()
+    }
+
+    /// The uploads as a message has them. What is no key of one, or somebody else's, is left out.
+    pub(super) fn attachments(&self, viewer: &Viewer, uploads: &[(String, String)]) -> Vec<Attachment> {
+        let known = uploads.iter().filter(|(key, _)| self.is_own(viewer, key));
         let attachment = |(key, name): &(String, String)| Attachment {
             name: name.clone(),
             text: None,
@@ -57,12 +73,25 @@ impl WebBackend {
     }
 
     /// What was spoken: the key of its upload, and its length in seconds; none if this can't be the key of one.
-    pub(super) fn voice_note(&self, (key, seconds): (&str, u64)) -> Option<Attachment> {
-        self.path_of_upload(key)?;
+    pub(super) fn voice_note(&self, viewer: &Viewer, (key, seconds): (&str, u64)) -> Option<Attachment> {
         let note =
             VoiceNote { file: key.to_owned(), mime_type: String::new(), seconds: Some(seconds), bytes: None };
-        Some(Attachment { name: "voice note".to_owned(), voice: Some(note), ..Attachment::default() })
+        self.is_own(viewer, key).then(|| Attachment {
+            name: "voice note".to_owned(),
+            voice: Some(note),
+            ..Attachment::default()
+        })
     }
+}
+
+/// How many uploads are there whose keys begin like this.
+async fn waiting(folder: &Path, begin: &str) -> usize {
+    let Ok(mut entries) = read_dir(folder).await else { return 0 };
+    let mut count = 0;
+    while let Ok(Some(entry)) = entries.next_entry().await {
+        count += usize::from(entry.file_name().to_string_lossy().starts_with(begin));
+    }
+    count
 }
 
 /// Writes an upload to the disk, which holds it when this returns. False if it is too long.

@@ -31,7 +31,7 @@ pub(super) async fn upload(
     let Ok(_slot) = site.uploads.try_acquire() else { return Err(unavailable()) };
     let pieces = body.into_data_stream();
     let pieces = pieces.map(|piece| piece.map(|piece| piece.to_vec()).map_err(|_| Unavailable));
-    match timeout(UPLOAD_PATIENCE, site.backend.keep_upload(pieces.boxed())).await {
+    match timeout(UPLOAD_PATIENCE, site.backend.keep_upload(&signed_in.viewer, pieces.boxed())).await {
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, page::too_slow() + "\n").into_response()),
         Ok(kept) => match kept? {
             Some(key) => Ok(key.into_response()),

@@ -109,7 +109,7 @@ impl Backend for Engine {
     ) -> Result<()> {
         Ok(())
     }
-    async fn keep_upload(&self, _: Upload<'_>) -> Result<Option<String>> {
+    async fn keep_upload(&self, _: &Viewer, _: Upload<'_>) -> Result<Option<String>> {
         Ok(None)
     }
     fn upload_path(&self, _: &str) -> Option<PathBuf> {
