@@ -40,9 +40,6 @@ const PEOPLE_AT: usize = 2;
 /// Keys that say who may do something, wherever they stand.
 const PEOPLE: [&str; 3] = ["owner", "allow", "people"];
 
-/// The accounts of the file, which have such a key, too.
-const ACCOUNTS: [&str; 3] = ["mail", "calendar", "contacts"];
-
 /// Keys that say where a table's secrets are sent.
 const SERVERS: [&str; 3] = ["provider", "base_url", "api_url"];
 
@@ -176,9 +173,9 @@ pub(super) fn groups(draft: &Draft, set: &SkillSet) -> Vec<Group> {
         people.extend(group.settings.extract_if(.., |setting| PEOPLE.contains(&setting.key.name)));
     }
     let key = |table: &str| keys().iter().find(|key| key.table == table);
-    let account = keys().iter().find(|key| key.table == "mail" && key.name == "people");
-    let accounts = ACCOUNTS.into_iter().filter(|table| draft.has(&[*table]));
-    people.extend(accounts.filter_map(|table| Some(Setting::in_table(&[table], account?))));
+    let shared = keys().iter().find(|key| key.table == "mail" && key.name == "people");
+    let accounts = ["mail", "calendar", "contacts"].into_iter().filter(|table| draft.has(&[*table]));
+    people.extend(accounts.filter_map(|table| Some(Setting::in_table(&[table], shared?))));
     groups.insert(PEOPLE_AT, Group { title: words::people(), part: None, settings: people });
     // In these tables, each skill or role has a key.
     let own = |table: [&str; 2], key: &'static Key, name: &str, about: &str| Setting {

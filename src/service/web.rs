@@ -6,11 +6,9 @@ mod connect;
 mod details;
 mod notify;
 mod now;
-mod origins;
 mod passkeys;
 mod plans;
 mod repeat;
-mod rooms;
 mod runs;
 mod search;
 mod system;
@@ -70,7 +68,7 @@ pub(super) struct WebBackend {
     public_url: String,
     push_hosts: Vec<String>,
     http: HttpClient,
-    room_names: rooms::RoomNames,
+    room_names: system::RoomNames,
 }
 
 impl Service {
@@ -90,7 +88,7 @@ impl Service {
             public_url,
             push_hosts,
             http: HttpClient::new(),
-            room_names: rooms::no_names(),
+            room_names: system::no_names(),
         };
         let backend: Arc<dyn Backend> = Arc::new(pages);
         page.connect(backend.clone());

@@ -4,30 +4,33 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) const CSS: &str = include_str!("../assets/page.css");
-pub(crate) const JS: &str = concat!(include_str!("../assets/page.js"), include_str!("../assets/composer.js"));
-/// What makes the page an app.
-pub(crate) const APP: &str = include_str!("../assets/app.js");
-pub(crate) const PASSKEYS: &str = include_str!("../assets/passkeys.js");
-pub(crate) const WORKER: &str = include_str!("../assets/worker.js");
-pub(crate) const MANIFEST: &str = include_str!("../assets/manifest.json");
+const PAGE: &str = concat!(include_str!("../assets/page.js"), include_str!("../assets/composer.js"));
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// A file's path, its type, and its content.
+pub(crate) type Asset = (&'static str, &'static str, &'static [u8]);
+
+pub(crate) const ASSETS: [Asset; 12] = [
+    ("/assets/page.css", "text/css; charset=utf-8", include_bytes!("../assets/page.css")),
+    ("/assets/page.js", JS, PAGE.as_bytes()),
+    // What makes the page an app.
+    ("/assets/app.js", JS, include_bytes!("../assets/app.js")),
+    ("/assets/passkeys.js", JS, include_bytes!("../assets/passkeys.js")),
+    ("/worker.js", JS, include_bytes!("../assets/worker.js")),
+    ("/manifest.webmanifest", "application/manifest+json", include_bytes!("../assets/manifest.json")),
+    ("/assets/icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")),
+    // The icon while a question waits, and for phones, by its size.
+    ("/assets/waiting.svg", "image/svg+xml", include_bytes!("../assets/waiting.svg")),
+    ("/assets/icon-180.png", "image/png", include_bytes!("../assets/icon-180.png")),
+    ("/assets/icon-192.png", "image/png", include_bytes!("../assets/icon-192.png")),
+    ("/assets/icon-512.png", "image/png", include_bytes!("../assets/icon-512.png")),
+    // Its shape alone, for the line above a phone's screen.
+    ("/assets/badge-96.png", "image/png", include_bytes!("../assets/badge-96.png")),
+];
 
 /// Changes with the files, so that a browser never mixes versions.
 pub(crate) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut digest = Sha256::new();
-    digest.update(CSS);
-    digest.update(JS);
-    digest.update(APP);
-    digest.update(PASSKEYS);
-    digest.update(WORKER);
+    ASSETS.iter().for_each(|(_, _, content)| digest.update(content));
     digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 });
-pub(crate) const ICON: &str = include_str!("../assets/icon.svg");
-/// The icon while a question waits.
-pub(crate) const WAITING: &str = include_str!("../assets/waiting.svg");
-/// The icon for phones, by its size.
-pub(crate) const ICON_180: &[u8] = include_bytes!("../assets/icon-180.png");
-pub(crate) const ICON_192: &[u8] = include_bytes!("../assets/icon-192.png");
-pub(crate) const ICON_512: &[u8] = include_bytes!("../assets/icon-512.png");
-/// Its shape alone, for the line above a phone's screen.
-pub(crate) const BADGE: &[u8] = include_bytes!("../assets/badge-96.png");

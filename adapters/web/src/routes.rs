@@ -1,14 +1,10 @@
 //! The paths, and what each of them takes and gives.
 
-mod accounts;
 mod connect;
-mod notify;
 mod passkeys;
-mod plans;
 mod reading;
 mod settings;
 mod tables;
-mod turns;
 mod uploads;
 mod workflows;
 mod writing;
@@ -30,12 +26,13 @@ use axum::routing::{get, post};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
+use crate::assets::{ASSETS, Asset};
 use crate::events::{EVERYBODY, Live};
 use crate::guard::Guard;
 use crate::pages::{Frame, bounce, login, message, offline};
 use crate::session::{Fields, form_token, secret, zone};
 use crate::views::Viewer;
-use crate::{Backend, Cursor, SettingsEditor, Unavailable, Web, assets};
+use crate::{Backend, Cursor, SettingsEditor, Unavailable, Web};
 
 /// The longest body of a form, in bytes.
 const MAX_FORM: usize = 128 * 1024;
@@ -125,13 +122,13 @@ pub fn router(
     let routes = Router::new()
         .route("/", get(reading::now))
         .route("/talk", get(reading::talk))
-        .route("/turn/{turn}", get(turns::turn))
+        .route("/turn/{turn}", get(reading::turn))
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
         .route("/things", get(tables::things))
         .route("/search", get(tables::search))
         .route("/note", get(tables::note).post(tables::save_note))
-        .route("/accounts", get(accounts::all).post(accounts::change))
+        .route("/accounts", get(tables::accounts).post(tables::change_account))
         .route("/connect/back", get(connect::back))
         .route("/connect/{nonce}", get(connect::offered).post(connect::open))
         .route("/system", get(tables::system))
@@ -141,7 +138,7 @@ pub fn router(
         .route("/workflows/{name}", get(workflows::one))
         .route("/workflows/{name}/plan", post(workflows::plan))
         .route("/workflows/{name}/run", post(workflows::run))
-        .route("/plans", get(plans::all).post(plans::begin))
+        .route("/plans", get(workflows::plans).post(workflows::begin_plan))
         .route("/plans/{key}", get(workflows::started))
         .route("/runs/{key}", get(workflows::started))
         .route("/runs/{key}/again", post(workflows::again))
@@ -159,26 +156,14 @@ pub fn router(
         .route("/say", post(writing::say))
         .route("/upload", post(uploads::upload))
         .route("/press", post(writing::press))
-        .route("/answer", post(plans::words))
+        .route("/answer", post(workflows::words))
         .route("/stop", post(writing::stop))
         .route("/repeat", post(writing::repeat))
-        .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))
-        .route("/assets/page.js", get(|| asset("text/javascript; charset=utf-8", assets::JS)))
-        .route("/notify", get(notify::key).post(notify::change))
+        .route("/notify", get(writing::push_key).post(writing::notify))
         .route("/offline", get(|| async { Html(offline()) }))
-        .route("/manifest.webmanifest", get(|| fresh("application/manifest+json", assets::MANIFEST)))
-        .route("/worker.js", get(|| fresh("text/javascript; charset=utf-8", assets::WORKER)))
-        .route("/assets/app.js", get(|| asset("text/javascript; charset=utf-8", assets::APP)))
-        .route("/assets/passkeys.js", get(|| asset("text/javascript; charset=utf-8", assets::PASSKEYS)))
-        .route("/assets/icon-180.png", get(|| asset("image/png", assets::ICON_180)))
-        .route("/assets/icon-192.png", get(|| asset("image/png", assets::ICON_192)))
-        .route("/assets/icon-512.png", get(|| asset("image/png", assets::ICON_512)))
-        .route("/assets/badge-96.png", get(|| asset("image/png", assets::BADGE)))
-        .route("/assets/icon.svg", get(|| asset("image/svg+xml", assets::ICON)))
-        .route("/assets/waiting.svg", get(|| asset("image/svg+xml", assets::WAITING)))
-        .fallback(reading::nowhere)
-        .layer(from_fn_with_state(site.clone(), guarded))
-        .with_state(site);
+        .fallback(reading::nowhere);
+    let routes = ASSETS.into_iter().fold(routes, |routes, one| routes.route(one.0, get(move || asset(one))));
+    let routes = routes.layer(from_fn_with_state(site.clone(), guarded)).with_state(site);
     let notify = async move {
         loop {
             notifier.notify().await;
@@ -193,13 +178,10 @@ pub fn router(
     })
 }
 
-async fn asset(kind: &'static str, content: impl IntoResponse) -> impl IntoResponse {
-    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")], content)
-}
-
-/// What a browser asks for again each time.
-async fn fresh(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(CONTENT_TYPE, kind)], text)
+/// A browser keeps what has the version in its address, and asks for all else each time.
+async fn asset((path, kind, content): Asset) -> impl IntoResponse {
+    let kept = [(CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    ([(CONTENT_TYPE, kind)], path.starts_with("/assets/").then_some(kept), content)
 }
 
 /// Refuses what comes from elsewhere, and protects what is answered.
@@ -275,6 +257,14 @@ fn answer(signed_in: &SignedIn, status: StatusCode, title: String, text: &str) -
 
 fn missing(signed_in: &SignedIn) -> Response {
     answer(signed_in, StatusCode::NOT_FOUND, page::not_found(), &page::nothing_here())
+}
+
+/// After something was done, on to this page; or why it wasn't.
+fn done(signed_in: &SignedIn, refused: Option<String>, to: &str, title: fn() -> String) -> Answer {
+    match refused {
+        None => Ok(see(to)),
+        Some(why) => Err(answer(signed_in, StatusCode::CONFLICT, title(), &why)),
+    }
 }
 
 /// To a form whose text is missing, or has more characters than this.

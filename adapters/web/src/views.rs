@@ -445,18 +445,17 @@ pub struct Edit {
     pub fields: Vec<(String, String)>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    pub tokens: u64,
-    pub usd: f64,
+    pub tokens: i64,
+    pub nano_usd: i64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageDay {
     /// The day, as `2026-11-21`.
     pub day: String,
-    pub all: Spent,
-    /// What of it each of [`Usage::people`] spent.
+    /// What each of [`Usage::people`] spent, and all others.
     pub parts: Vec<Spent>,
 }
 

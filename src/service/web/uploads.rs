@@ -1,6 +1,7 @@
 //! Files that are uploaded on the page. They lie in the folder of files until their message is fetched; one that is never
 //! sent is removed with the files that nobody knows.
 
+use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use adjutant_engine::gateway::download::MAX_BYTES;
 use adjutant_web::views::Viewer;
 use adjutant_web::{Result, Unavailable, Upload};
 use futures::StreamExt;
-use tokio::fs::{File, create_dir_all, read_dir, remove_file};
+use tokio::fs::{File, create_dir_all, remove_file};
 use tokio::io::AsyncWriteExt;
 
 use super::WebBackend;
@@ -30,7 +31,9 @@ impl WebBackend {
 
     pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>> {
         let begin = begin(viewer);
-        if waiting(self.uploads(), &begin).await >= WAITING {
+        let files = std::fs::read_dir(self.uploads()).into_iter().flatten().flatten();
+        let is_theirs = |file: &DirEntry| file.file_name().to_string_lossy().starts_with(&begin);
+        if files.filter(is_theirs).count() >= WAITING {
             tracing::warn!(person = viewer.person, "too many uploads wait for their messages");
             return Err(Unavailable);
         }
@@ -82,16 +85,6 @@ impl WebBackend {
             ..Attachment::default()
         })
     }
-}
-
-/// How many uploads are there whose keys begin like this.
-async fn waiting(folder: &Path, begin: &str) -> usize {
-    let Ok(mut entries) = read_dir(folder).await else { return 0 };
-    let mut count = 0;
-    while let Ok(Some(entry)) = entries.next_entry().await {
-        count += usize::from(entry.file_name().to_string_lossy().starts_with(begin));
-    }
-    count
 }
 
 /// Writes an upload to the disk, which holds it when this returns. False if it is too long.

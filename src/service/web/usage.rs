@@ -69,26 +69,28 @@ impl WebBackend {
         Ok(used)
     }
 
-    /// What was spent on each day, and what of it by these people: by everybody, or by one person.
+    /// What these people spent on each day, and all others; or one person alone.
     async fn by_day(&self, whose: Option<&PersonId>, most: &[&ModelUse]) -> Result<Vec<UsageDay>> {
         let mut days: Vec<UsageDay> = Vec::new();
         for back in (0..DAYS).rev() {
             let day = local_day(self.store.now() - back * DAY_MS, self.conversations.zone);
             // A day with a clock change may come twice.
             if days.last().is_none_or(|last| last.day != day) {
-                let (all, parts) = (Spent::default(), vec![Spent::default(); most.len()]);
-                days.push(UsageDay { day, all, parts });
+                days.push(UsageDay { day, parts: vec![Spent::default(); most.len() + 1] });
             }
         }
-        let first = days.first().map(|first| first.day.clone()).unwrap_or_default();
+        let (first, rest) = (days.first().map(|one| one.day.clone()).unwrap_or_default(), most.len());
         for (day, who, tokens, nano_usd) in spending::since(&self.store, &first, whose).await? {
             let Some(day) = days.iter_mut().find(|one| one.day == day) else { continue };
-            #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
-            let spent = Spent { tokens: unsigned(tokens), usd: nano_usd as f64 / 1e9 };
-            if who.is_empty() || whose.is_some() {
-                day.all = spent;
-            } else if let Some(at) = most.iter().position(|row| row.id == who) {
-                day.parts[at] = spent;
+            let mut add = |at: usize, sign: i64| {
+                day.parts[at].tokens += sign * tokens;
+                day.parts[at].nano_usd += sign * nano_usd;
+            };
+            if let Some(at) = most.iter().position(|row| row.id == who) {
+                add(at, 1);
+                add(rest, -1);
+            } else if who.is_empty() || whose.is_some() {
+                add(rest, 1);
             }
         }
         Ok(days)

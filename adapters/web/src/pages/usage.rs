@@ -8,21 +8,19 @@ use maud::{Markup, html};
 
 use super::Frame;
 use crate::markdown::plain;
-use crate::views::{QuestionLine, Spent, Usage, UsageDay, UsageLine};
+use crate::views::{QuestionLine, Spent, Usage, UsageLine};
 
 /// The chart's size, in its own units.
 const WIDTH: usize = 640;
-const HEIGHT: usize = 160;
-/// Whoever spent less isn't shown: so much may be lost in adding.
-const LEAST: f64 = 1e-6;
+const HEIGHT: i64 = 160;
 
 pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
     let of = |kind: &'static str| usage.lines.iter().filter(|line| line.of == kind).collect::<Vec<_>>();
     frame.page(&html! {
         h1.small { (page::usage()) }
         p { (page_usage::last_days(usage.days.len())) " " a href="/usage.csv" { (page_usage::csv()) } }
-        (chart(&page_usage::tokens_by_day(), usage, tokens, |spent| count(spent.tokens)))
-        (chart(&page_usage::cost_by_day(), usage, |spent| spent.usd, |spent| format!("${:.2}", spent.usd)))
+        (chart(&page_usage::tokens_by_day(), usage, |spent| spent.tokens, |tokens| count(tokens.unsigned_abs())))
+        (chart(&page_usage::cost_by_day(), usage, |spent| spent.nano_usd, |nano| format!("${:.2}", usd(nano))))
         @for (title, kind) in [
             (page_usage::by_person(), "person"),
             (page_usage::by_role(), "role"),
@@ -36,47 +34,40 @@ pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
 }
 
 /// A bar for each day, with a piece for each of the people, and the same as a table.
-fn chart(
-    title: &str,
-    usage: &Usage,
-    height: impl Fn(&Spent) -> f64,
-    label: impl Fn(&Spent) -> String,
-) -> Markup {
-    let days: Vec<(&UsageDay, Vec<Spent>)> = usage.days.iter().map(|day| (day, parts(day))).collect();
-    let all = sum(usage.days.iter().map(|day| day.all));
-    let highest =
-        usage.days.iter().map(|day| day.all).max_by(|one, other| height(one).total_cmp(&height(other)));
-    let most = highest.unwrap_or_default();
-    let names = usage.people.iter().cloned().chain([page_usage::others()]).enumerate();
-    let spent = |at: usize| sum(days.iter().filter_map(|(_, parts)| parts.get(at).copied()));
-    let names = names.map(|(at, name)| (at, name, spent(at))).filter(|(.., spent)| height(spent) > LEAST);
-    // Only an owner's has people.
-    let names: Vec<(usize, String, Spent)> = names.filter(|_| !usage.people.is_empty()).collect();
+fn chart(title: &str, usage: &Usage, of: impl Fn(&Spent) -> i64, label: impl Fn(i64) -> String) -> Markup {
+    let days: Vec<(&str, Vec<i64>)> =
+        usage.days.iter().map(|day| (day.day.as_str(), day.parts.iter().map(&of).collect())).collect();
+    let sum = |parts: &[i64]| parts.iter().sum::<i64>();
+    let most = days.iter().map(|(_, parts)| sum(parts)).max().unwrap_or(0);
+    // Without people, there is nobody to tell apart.
+    let names = usage.people.iter().cloned().chain((!usage.people.is_empty()).then(page_usage::others));
+    let part = |at: usize| days.iter().filter_map(|(_, parts)| parts.get(at)).sum::<i64>();
+    let names: Vec<(usize, String)> = names.enumerate().filter(|(at, _)| part(*at) > 0).collect();
     html! {
         section {
             h2 { (title) }
-            @if height(&most) > 0.0 {
-                p.figures { (page_usage::in_all(label(&all), label(&most))) }
+            @if most > 0 {
+                p.figures { (page_usage::in_all(label(days.iter().map(|(_, parts)| sum(parts)).sum()), label(most))) }
                 @if !names.is_empty() {
                     ul.legend {
-                        @for (at, name, spent) in &names {
-                            li class={ "p" (at) } { (plain(name)) " " span.figures { (label(spent)) } }
+                        @for (at, name) in &names {
+                            li class={ "p" (at) } { (plain(name)) " " span.figures { (label(part(*at))) } }
                         }
                     }
                 }
-                @let half = Spent { tokens: most.tokens / 2, usd: most.usd / 2.0 };
                 div.plot {
                     div.axis aria-hidden="true" {
-                        span { (label(&most)) } span { (label(&half)) } span { (label(&Spent::default())) }
+                        span { (label(most)) } span { (label(most / 2)) } span { (label(0)) }
                     }
                     svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(title) {
                         @for y in [0, HEIGHT / 2] { line x1="0" x2=(WIDTH) y1=(y) y2=(y) {} }
                         @let step = WIDTH / days.len().max(1);
                         @for (at, (day, parts)) in days.iter().enumerate() {
                             g {
-                                title { (plain(&day.day)) ": " (label(&day.all)) }
-                                @for (part, (foot, top)) in pieces(parts, &height, height(&most)).into_iter().enumerate() {
-                                    rect class={ "p" (part) } x=(at * step + 1) y=(HEIGHT - top)
+                                title { (plain(day)) ": " (label(sum(parts))) }
+                                @for one in 0..parts.len() {
+                                    @let (foot, top) = (bar(sum(&parts[..one]), most), bar(sum(&parts[..=one]), most));
+                                    rect class={ "p" (one) } x=(at * step + 1) y=(HEIGHT - top)
                                         width=(step.saturating_sub(2).max(1)) height=(top - foot) {}
                                 }
                             }
@@ -85,17 +76,17 @@ fn chart(
                     }
                 }
                 // Below it, not in it, where a phone would shrink them.
-                @if let (Some(first), Some(last)) = (usage.days.first(), usage.days.last()) {
-                    div.ends { span { (plain(&first.day)) } span { (plain(&last.day)) } }
+                @if let (Some((first, _)), Some((last, _))) = (days.first(), days.last()) {
+                    div.ends { span { (plain(first)) } span { (plain(last)) } }
                 }
                 @let columns: Vec<String> =
-                    [page_usage::total()].into_iter().chain(names.iter().map(|(_, name, _)| name.clone())).collect();
-                @let used = days.iter().filter(|(day, _)| height(&day.all) > 0.0);
+                    [page_usage::total()].into_iter().chain(names.iter().map(|(_, name)| name.clone())).collect();
+                @let used = days.iter().filter(|(_, parts)| sum(parts) > 0);
                 details {
                     summary { (page_usage::as_table()) }
                     (rows(title, &page_usage::day(), &columns, used.map(|(day, parts)| {
-                        let parts = names.iter().map(|(at, ..)| label(&parts[*at]));
-                        (day.day.clone(), [label(&day.all)].into_iter().chain(parts).collect())
+                        let parts = [sum(parts)].into_iter().chain(names.iter().map(|(at, _)| parts[*at]));
+                        ((*day).to_owned(), parts.map(&label).collect())
                     })))
                 }
             } @else { p.empty { (page_usage::nothing_used()) } }
@@ -103,42 +94,14 @@ fn chart(
     }
 }
 
-fn sum(all: impl Iterator<Item = Spent>) -> Spent {
-    all.fold(Spent::default(), |sum, one| Spent { tokens: sum.tokens + one.tokens, usd: sum.usd + one.usd })
+/// How tall a part of the tallest bar is.
+fn bar(value: i64, most: i64) -> i64 {
+    value.max(0).saturating_mul(HEIGHT) / most.max(1)
 }
 
-/// What each of the people spent on a day, and all others.
-fn parts(day: &UsageDay) -> Vec<Spent> {
-    let drawn = sum(day.parts.iter().copied());
-    let tokens = day.all.tokens.saturating_sub(drawn.tokens);
-    let others = Spent { tokens, usd: (day.all.usd - drawn.usd).max(0.0) };
-    day.parts.iter().copied().chain([others]).collect()
-}
-
-/// Where each piece of a bar begins and ends, from its foot up.
-fn pieces(parts: &[Spent], height: impl Fn(&Spent) -> f64, most: f64) -> Vec<(usize, usize)> {
-    let mut top = 0.0;
-    let pieces = parts.iter().map(|part| {
-        let foot = top;
-        top += height(part);
-        (bar(foot, most), bar(top, most))
-    });
-    pieces.collect()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 0 and the chart's height"
-)]
-#[expect(clippy::cast_precision_loss, reason = "small numbers")]
-fn bar(value: f64, most: f64) -> usize {
-    (value / most * HEIGHT as f64).clamp(0.0, HEIGHT as f64) as usize
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the height of a bar")]
-fn tokens(spent: &Spent) -> f64 {
-    spent.tokens as f64
+#[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
+fn usd(nano: i64) -> f64 {
+    nano as f64 / 1e9
 }
 
 fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
@@ -207,7 +170,9 @@ fn rows(
 pub(crate) fn csv(usage: &Usage) -> String {
     let mut text = "of,name,calls,tokens,cost_usd\r\n".to_owned();
     for day in &usage.days {
-        let _ = write!(text, "day,{},,{},{:.6}\r\n", day.day, day.all.tokens, day.all.usd);
+        let tokens: i64 = day.parts.iter().map(|part| part.tokens).sum();
+        let nano: i64 = day.parts.iter().map(|part| part.nano_usd).sum();
+        let _ = write!(text, "day,{},,{tokens},{:.6}\r\n", day.day, usd(nano));
     }
     for line in &usage.lines {
         let (name, calls, tokens, usd) = (cell(&line.name), line.calls, line.tokens, line.usd);
@@ -226,6 +191,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::views::UsageDay;
 
     #[test]
     fn a_name_is_no_formula_in_a_spreadsheet() {
@@ -241,23 +207,26 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_tall_as_its_day_and_has_a_piece_for_each_person() {
-        let spent = |tokens| Spent { tokens, usd: 0.0 };
-        let day = UsageDay { day: "2026-11-21".into(), all: spent(100), parts: vec![spent(60), spent(15)] };
-        assert_eq!(pieces(&parts(&day), tokens, 200.0), [(0, 48), (48, 60), (60, 80)]);
-        let drawn = |people: &[&str], day: &UsageDay| {
-            let people = people.iter().map(|name| (*name).to_owned()).collect();
-            let usage = Usage { people, days: vec![day.clone()], ..Usage::default() };
-            chart("Tokens", &usage, tokens, |spent| count(spent.tokens)).into_string()
+        let day = |parts: &[i64]| {
+            let parts = parts.iter().map(|tokens| Spent { tokens: *tokens, nano_usd: 0 }).collect();
+            UsageDay { day: "2026-11-21".into(), parts }
         };
-        let html = drawn(&["Ada", "Bob"], &day);
+        let drawn = |people: &[&str], parts: &[i64]| {
+            let people = people.iter().map(|name| (*name).to_owned()).collect();
+            let usage = Usage { people, days: vec![day(parts), day(&[0, 0, 200])], ..Usage::default() };
+            chart("Tokens", &usage, |spent| spent.tokens, |tokens| tokens.to_string()).into_string()
+        };
+        let html = drawn(&["Ada", "Bob"], &[60, 15, 25]);
         for part in [
-            "<title>2026-11-21: 100</title><rect class=\"p0\" x=\"1\" y=\"64\" width=\"638\" height=\"96\">",
-            "<li class=\"p2\">Others <span class=\"figures\">25</span></li>",
+            "<title>2026-11-21: 100</title><rect class=\"p0\" x=\"1\" y=\"112\" width=\"318\" height=\"48\">",
+            "class=\"p1\" x=\"1\" y=\"100\" width=\"318\" height=\"12\">",
+            "class=\"p2\" x=\"1\" y=\"80\" width=\"318\" height=\"20\">",
+            "<li class=\"p2\">Others <span class=\"figures\">225</span></li>",
             "<th scope=\"row\">2026-11-21</th><td class=\"number\">100</td><td class=\"number\">60</td>",
         ] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        let own = drawn(&[], &UsageDay { parts: Vec::new(), ..day });
-        assert!(!own.contains("Others") && own.contains("height=\"160\">"), "{own}");
+        let own = drawn(&[], &[100]);
+        assert!(!own.contains("Others") && own.contains("y=\"80\" width=\"318\" height=\"80\">"), "{own}");
     }
 }

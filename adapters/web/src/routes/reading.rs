@@ -10,6 +10,9 @@ use crate::events::Wanted;
 use crate::session::Fields;
 use crate::{Cursor, Unavailable, pages};
 
+/// How many rows a turn has as a part of another page.
+const PART_ROWS: usize = 180;
+
 impl From<Unavailable> for Response {
     fn from(_: Unavailable) -> Self {
         unavailable()
@@ -42,6 +45,26 @@ pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, signed_
     let mut frame = signed_in.frame(page::conversation(), "/talk");
     frame.live = before.is_none().then(|| (after.to_string(), person));
     Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
+}
+
+pub(super) async fn turn(
+    State(site): Shared,
+    Path(key): Path<String>,
+    RawQuery(asked): RawQuery,
+    signed_in: SignedIn,
+) -> Answer {
+    let asked = query(asked);
+    let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
+    let after = site.backend.latest().await?;
+    let turn = site.backend.turn(&signed_in.viewer, &key, skip).await?;
+    let turn = turn.ok_or_else(|| missing(&signed_in))?;
+    if asked.get("part").is_some() {
+        let part = pages::turn(&turn.at_most(PART_ROWS), &signed_in.token);
+        return Ok(Html(part.into_string()).into_response());
+    }
+    let mut frame = signed_in.frame(page_talk::one_request(), "/talk");
+    frame.live = Some((after.to_string(), turn.person.clone()));
+    Ok(Html(pages::trace(&frame, &turn)).into_response())
 }
 
 pub(super) async fn details(

@@ -1,16 +1,15 @@
-//! Tables and usage.
+//! Tables, usage, and the person's accounts.
 
 use adjutant_chat::sanitized;
-use adjutant_l10n::{page, page_tables, page_talk};
+use adjutant_l10n::{page, page_accounts, page_tables, page_talk};
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{Html, IntoResponse};
 
 use super::reading::query;
-use super::{Answer, Form, Shared, SignedIn, answer, missing, saved_as, see};
+use super::{Answer, Form, Shared, SignedIn, done, missing, saved_as};
 use crate::pages::{self, MAX_QUERY};
-use crate::views::{Note, PageAction};
+use crate::views::{AccountChange, Note, PageAction};
 
 pub(super) async fn things(State(site): Shared, signed_in: SignedIn) -> Answer {
     let after = site.backend.latest().await?;
@@ -40,16 +39,13 @@ pub(super) async fn save_note(State(site): Shared, Form(signed_in, fields): Form
     let [path, text, version] = ["path", "text", "version"].map(|name| fields.get(name).unwrap_or_default());
     let now = site.backend.note(&signed_in.viewer, path).await?.ok_or_else(|| missing(&signed_in))?;
     if sanitized(&now.text) != now.text.replace("\r\n", "\n") {
-        let why = page_tables::not_shown_whole();
-        return Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why));
+        return done(&signed_in, Some(page_tables::not_shown_whole()), "", page::not_accepted);
     }
     // A browser sends other ends of lines than most notes have.
     let (path, text, version) = (path.to_owned(), text.replace("\r\n", "\n"), version.to_owned());
     let to = Note::address(&path);
-    match site.backend.save_note(&signed_in.viewer, Note { path, text, version }).await? {
-        None => Ok(see(&to)),
-        Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
-    }
+    let refused = site.backend.save_note(&signed_in.viewer, Note { path, text, version }).await?;
+    done(&signed_in, refused, &to, page::not_accepted)
 }
 
 pub(super) async fn system(State(site): Shared, signed_in: SignedIn) -> Answer {
@@ -89,11 +85,32 @@ pub(super) async fn sent(State(site): Shared, Path(file): Path<String>, signed_i
 pub(super) async fn act(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let act = fields.get("act").and_then(PageAction::named).ok_or_else(|| missing(&signed_in))?;
     let texts: Vec<&str> = fields.all().filter(|(name, _)| *name == "text").map(|(_, text)| text).collect();
-    if site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default(), &texts).await? {
-        let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
-        Ok(see(back.unwrap_or("/things")))
-    } else {
-        let text = page::row_has_changed();
-        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_done(), &text))
-    }
+    let key = fields.get("key").unwrap_or_default();
+    let is_done = site.backend.act(&signed_in.viewer, act, key, &texts).await?;
+    let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
+    let refused = (!is_done).then(page::row_has_changed);
+    done(&signed_in, refused, back.unwrap_or("/things"), page::not_done)
+}
+
+pub(super) async fn accounts(State(site): Shared, signed_in: SignedIn) -> Answer {
+    let accounts = site.backend.accounts(&signed_in.viewer).await?;
+    let frame = signed_in.frame(page_accounts::title(), "/accounts");
+    Ok(Html(pages::accounts(&frame, &accounts)).into_response())
+}
+
+pub(super) async fn change_account(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+    let text = fields.get("text").unwrap_or_default();
+    let change = match fields.get("change").unwrap_or_default() {
+        "rename" => AccountChange::Rename(text.trim().to_owned()),
+        "mail" => AccountChange::MailDefault,
+        "events" => AccountChange::EventsDefault,
+        "busy" => {
+            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            AccountChange::Busy(names.map(str::to_owned).collect())
+        }
+        _ => return Err(missing(&signed_in)),
+    };
+    let key = fields.get("key").unwrap_or_default();
+    let refused = site.backend.change_account(&signed_in.viewer, key, change).await?;
+    done(&signed_in, refused, "/accounts", page::not_accepted)
 }

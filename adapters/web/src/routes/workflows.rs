@@ -1,4 +1,4 @@
-//! Workflows, their runs, and files.
+//! Workflows, plans, their runs, answers in words, and files.
 
 use adjutant_l10n::{page, page_plans, page_workflows};
 use axum::extract::{Path, State};
@@ -6,10 +6,13 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::{Answer, Form, Shared, SignedIn, Site, answer, missing, saved_as, see};
+use super::{Answer, Form, Shared, SignedIn, Site, answer, done, missing, not_a_text, saved_as, see};
 use crate::session::{Fields, is_once};
 use crate::views::{Planned, Started};
 use crate::{Given, pages};
+
+/// The longest answer in words, in characters.
+const MAX_LENGTH: usize = 4_000;
 
 /// The inputs of a form, without those that were left empty.
 fn given(fields: &Fields) -> Given {
@@ -110,12 +113,42 @@ pub(super) async fn file(State(site): Shared, Path(message): Path<String>, signe
     Ok(([kind, (CONTENT_DISPOSITION, saved_as(&file.name))], file.text).into_response())
 }
 
+pub(super) async fn plans(State(site): Shared, signed_in: SignedIn) -> Answer {
+    let after = site.backend.latest().await?;
+    let all = site.backend.plans(&signed_in.viewer).await?;
+    let frame = signed_in.live_frame(page::plans(), "/plans", after, true);
+    Ok(Html(pages::plans(&frame, &all, None)).into_response())
+}
+
+pub(super) async fn begin_plan(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let goal = fields.get("goal").unwrap_or_default().replace("\r\n", "\n");
+    let Some(problem) = site.backend.begin_plan(&signed_in.viewer, &once, &goal).await? else {
+        return Ok(see(&format!("/plans/{once}")));
+    };
+    let all = site.backend.plans(&signed_in.viewer).await?;
+    let html = pages::plans(&signed_in.frame(page::plans(), "/plans"), &all, Some((goal.as_str(), &problem)));
+    Err((StatusCode::UNPROCESSABLE_ENTITY, Html(html)).into_response())
+}
+
+/// What was typed into the field of a question.
+pub(super) async fn words(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+    let once = once_of(&fields).ok_or_else(|| out_of_date(&signed_in))?;
+    let words = fields.get("words").unwrap_or_default().trim().replace("\r\n", "\n");
+    let question = fields.get("question").unwrap_or_default();
+    if words.is_empty() || words.chars().count() > MAX_LENGTH {
+        return Err(not_a_text(&signed_in, MAX_LENGTH));
+    }
+    let refused = site.backend.answer(&signed_in.viewer, &once, question, &words).await?;
+    done(&signed_in, refused, "/talk", page::not_accepted)
+}
+
 /// What makes a request one request, if the form has it.
-pub(super) fn once_of(fields: &Fields) -> Option<String> {
+fn once_of(fields: &Fields) -> Option<String> {
     fields.get("once").filter(|once| is_once(once)).map(str::to_owned)
 }
 
-pub(super) fn out_of_date(signed_in: &SignedIn) -> Response {
+fn out_of_date(signed_in: &SignedIn) -> Response {
     let text = page::form_out_of_date();
     answer(signed_in, StatusCode::UNPROCESSABLE_ENTITY, page::not_accepted(), &text)
 }

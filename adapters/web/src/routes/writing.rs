@@ -1,6 +1,6 @@
 //! Forms: what people do on the page.
 
-use adjutant_l10n::{page, page_login};
+use adjutant_l10n::{page, page_login, page_notify};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{RETRY_AFTER, SET_COOKIE};
@@ -9,9 +9,10 @@ use axum::response::{Html, IntoResponse};
 
 use super::passkeys::browser;
 use super::uploads::uploads;
-use super::{Answer, Form, Shared, answer, missing, not_a_text, see};
+use super::{Answer, Form, Shared, SignedIn, answer, done, missing, not_a_text, see};
 use crate::pages::{self, MAX_LENGTH};
 use crate::session::{begin, end, is_once};
+use crate::views::{NotifyOf, PushAddress};
 
 pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Answer {
     let fields = site.fields(body).await?;
@@ -87,30 +88,36 @@ pub(super) async fn say(State(site): Shared, Form(signed_in, fields): Form) -> A
 }
 
 pub(super) async fn press(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    let pressed = match fields.get("all") {
+    let refused = match fields.get("all") {
         Some(answer) => site.backend.press_all(&signed_in.viewer, answer).await?,
         None => site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await?,
     };
-    match pressed {
-        None => Ok(see("/talk")),
-        Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, page::not_accepted(), &why)),
-    }
+    done(&signed_in, refused, "/talk", page::not_accepted)
 }
 
 pub(super) async fn repeat(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    if site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-        Ok(see("/talk"))
-    } else {
-        let text = page::cannot_ask_again();
-        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_asked_again(), &text))
-    }
+    let is_done = site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
+    done(&signed_in, (!is_done).then(page::cannot_ask_again), "/talk", page::not_asked_again)
 }
 
 pub(super) async fn stop(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    if site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
-        Ok(see("/talk"))
+    let is_done = site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
+    done(&signed_in, (!is_done).then(page::cannot_stop), "/talk", page::not_stopped)
+}
+
+/// The key that the script subscribes with.
+pub(super) async fn push_key(State(site): Shared, _: SignedIn) -> Answer {
+    Ok(site.backend.push_key().await?.into_response())
+}
+
+pub(super) async fn notify(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+    let field = |name| fields.get(name).unwrap_or_default().to_owned();
+    let what = NotifyOf::named(&field("of"));
+    let at = PushAddress { endpoint: field("endpoint"), browser_key: field("p256dh"), auth: field("auth") };
+    if site.backend.notify_of(&signed_in.viewer, what, at).await? {
+        Ok(see("/sessions"))
     } else {
-        let text = page::cannot_stop();
-        Err(answer(&signed_in, StatusCode::CONFLICT, page::not_stopped(), &text))
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Err(answer(&signed_in, status, page::not_accepted(), &page_notify::not_reached()))
     }
 }

@@ -123,8 +123,8 @@ pub(super) fn deny(roles: &mut [Role], denials: &Denials, names: &Names) -> Vec<
         if let Some(role) = roles.iter_mut().find(|role| role.name == *name) {
             role.rights.deny.extend(denied);
         } else {
-            let hint = did_you_mean(name, roles.iter().map(|role| role.name.as_str()));
-            found.error(at, format!("there is no role '{name}'{hint}"));
+            let near = did_you_mean(name, roles.iter().map(|role| role.name.as_str()));
+            found.error(at, format!("there is no role '{name}'{near}"));
         }
     }
     found.problems
