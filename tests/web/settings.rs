@@ -114,8 +114,10 @@ fn only_owners_come_here_and_only_as_long_as_they_are() {
     site.home.write("config.toml", &without);
     // What the file says counts, even before it has been read again.
     let now = digest_of(&without);
-    let late = owner.submit("/settings", &[("digest", now.as_str()), change[1], change[2]]);
-    assert!(matches!(late.status, 404 | 409), "{}", late.status);
+    for field in [change[1], ("set.assistant.owner", "telegram:9, telegram:1000")] {
+        let late = owner.submit("/settings", &[("digest", now.as_str()), field, change[2]]);
+        assert!(matches!(late.status, 404 | 409), "{field:?}: {}", late.status);
+    }
     assert_eq!(file(&site), without);
     wait_until("she is no owner any more", || owner.get("/settings").status == 404);
     for field in [("write", "yes"), ("undo", "yes"), ("restart", "yes"), ("test", "model")] {

@@ -133,10 +133,13 @@ impl Editor {
         };
         #[expect(clippy::disallowed_methods, reason = "it reads local files, which is soon done")]
         let config = tokio::task::spawn_blocking(check).await.map_err(failed)??;
-        // Nobody takes from themselves what they need to undo it, and who was an owner until just now changes nothing.
-        let (person, owners) = (viewer.person.as_str().into(), LiveConfig::owners(&config));
-        if !people::is_owner(&self.store, &person, &owners).await.map_err(failed)? {
-            return Err(refused(words::would_lock_out()));
+        // Who was an owner until just now changes nothing, and nobody takes from themselves what they need to undo it.
+        let (person, now) = (viewer.person.as_str().into(), before.read().ok());
+        for config in now.iter().chain([&config]) {
+            let owners = LiveConfig::owners(config);
+            if !people::is_owner(&self.store, &person, &owners).await.map_err(failed)? {
+                return Err(refused(words::would_lock_out()));
+            }
         }
         let by_hand =
             || if edit.is_undo { String::new() } else { settings::command(&path, &edit.typed, &keys) };
