@@ -44,8 +44,8 @@ nothing-changes = That changes nothing.
 # $key: such as “model.api_key”.
 not-a-source = { $key }: say where the secret is (env:NAME, file:PATH or credential:NAME), not the secret itself.
 unknown-setting = { $key } isn't a setting here anymore.
-# In the file, as it is or would be.
-would-lock-out = There, you wouldn't be an owner. Keep an account of yours among the owners; another owner can remove it.
+# What a change is answered that takes the ownership from its own author.
+would-lock-out = Then you wouldn't be an owner. Keep an account of yours among the owners; another owner can remove it.
 cannot-undo = There is nothing to undo: the file has changed since.
 cannot-write = I couldn't write the file: { $why }
 
