@@ -30,6 +30,10 @@
     more.querySelector("summary").focus();
   });
 
+  // What was typed and not sent isn't left behind.
+  const leave = document.querySelector('form[action="/logout"]');
+  if (leave) leave.addEventListener("submit", () => sessionStorage.clear());
+
   const form = by("notify");
   const say = (words) => { by("note").textContent = words; };
 
