@@ -261,7 +261,8 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     );
     let standing = outbox::place_of(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
-    for (receipt, is_ours) in [("receipt 1", true), ("receipt 2", true), ("receipt 1b", false), ("1", false)] {
+    for (receipt, is_ours) in [("receipt 1", true), ("receipt 2", true), ("receipt 1b", false), ("1", false)]
+    {
         let found = outbox::by_receipt(&world.store, ("console", "main"), receipt).await.unwrap();
         assert_eq!(found, is_ours.then(|| (id.clone(), None, "receipt 2".to_owned())), "{receipt}");
     }
