@@ -75,7 +75,7 @@ async fn ends_silently(app: &TestApp, asked: &Heard) {
     assert_eq!(app.texts().len(), 2, "{:#?}", app.texts());
     let turn = app.turn(asked).await;
     assert_eq!(turn.status, TurnStatus::Cancelled);
-    assert_eq!(turn.answer.as_deref(), Some("(changed or declined by the person)"));
+    assert_eq!(turn.answer.as_deref(), Some("(changed by the person)"));
 }
 
 /// "pay rent" asks for its task; "…instead" withdraws the question and asks for another one.
@@ -161,10 +161,7 @@ async fn what_a_turn_did_is_told_with_its_question_and_not_again() {
     assert_eq!(app.texts().len(), 2, "{:#?}", app.texts());
     let turn = app.turn(&asked).await;
     assert_eq!(turn.status, TurnStatus::Cancelled);
-    assert_eq!(
-        turn.answer.as_deref(),
-        Some("✓ I'll remember: Rent is due\n\n(changed or declined by the person)")
-    );
+    assert_eq!(turn.answer.as_deref(), Some("✓ I'll remember: Rent is due\n\n(changed by the person)"));
     assert_eq!(titles(&app).await, [""; 0]);
     app.ends_well().await;
 }

@@ -315,13 +315,6 @@ impl Conversations {
                 questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
                 control::go_on(&mut batch, question, Some(answer), &instance, now);
             }
-            let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
-            let answered = answered.map(|(question, _)| &question.turn_id);
-            // Its turn hears what else was written; what the others won't do is told here.
-            let hears = answered.filter(|_| verdicts::declined(&row.text).is_some());
-            for (question, _) in closed.iter().filter(|(question, _)| hears != Some(&question.turn_id)) {
-                control::end_declined(&mut batch, &question.turn_id, &row.conversation_id);
-            }
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let mut message: Message = match noted.is_empty() {

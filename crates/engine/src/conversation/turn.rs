@@ -5,8 +5,8 @@
 //! - The commit that starts a turn fixes which messages belong to it.
 //! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
 //! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message. Three ends are
-//!   silent: of a turn whose question the person withdrew, or declined together with those of others, of one that has
-//!   nothing to tell and that nobody waits for, and of a watch's turn in its quiet hours, whose answer is told later.
+//!   silent: of a turn whose question the person withdrew, of one that has nothing to tell and that nobody waits for, and
+//!   of a watch's turn in its quiet hours, whose answer is told after them.
 //! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use crate::watching::{quiet_until, why};
 /// After so many failures in our own code, a turn is given up.
 const MAX_FAILURES: i64 = 3;
 /// The answer of a turn whose question was withdrawn, as later turns read it.
-const WITHDRAWN: &str = "(changed or declined by the person)";
+const WITHDRAWN: &str = "(changed by the person)";
 
 /// A turn that this process has the lease for.
 pub struct LeasedTurn {
@@ -255,7 +255,7 @@ impl Conversations {
         Ok(ctx.turn.is_addressed || inbox::is_addressed(&self.store, &ctx.turn.id).await?)
     }
 
-    /// Ends a turn whose question the person withdrew, or has heard to be declined. They hear only what it has done.
+    /// Ends a turn whose question the person withdrew. They hear only what it has done.
     async fn end_withdrawn(&self, leased: &LeasedTurn, ctx: &TurnContext) -> Result<()> {
         let status = TurnStatus::Cancelled;
         let receipts = self.orchestrator.receipts(ctx, leased.begun()).await?;

@@ -121,16 +121,6 @@ pub fn withdraw(batch: &mut Batch, question: &QuestionRow, by: &PersonId, now: i
     );
 }
 
-/// Lets a turn here that was woken end without another word, if a no to all that it asked leaves it nothing to tell.
-pub fn end_declined(batch: &mut Batch, turn: &TurnId, here: &ConversationId) {
-    batch.run(
-        "UPDATE turns SET ending = $1 WHERE id = $2 AND conversation_id = $3 AND status = 'queued' AND NOT EXISTS \
-         (SELECT 1 FROM questions WHERE turn_id = $2 AND (state = 'pending' OR answer = 'approve')) AND NOT EXISTS \
-         (SELECT 1 FROM executions WHERE turn_id = $2 AND status NOT IN ('pending', 'running', 'waiting'))",
-        [Ending::Withdrawn.as_str().into(), turn.into(), here.into()],
-    );
-}
-
 /// Ends a pause: from now on the answer to the question decides how the turn goes on.
 pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
     batch.run("UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'", [turn.into()]);
