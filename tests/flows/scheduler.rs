@@ -110,6 +110,13 @@ async fn a_change_keeps_the_schedule_and_undo_changes_it_back() {
         app.passes(Duration::from_secs(1)).await;
         assert_eq!(is_told(&app, "No open tasks").await, runs);
     }
+    // Its time is over for today, and it goes on tomorrow.
+    assert_eq!(app.says("ada", "undo").await.text, format!("Undone: {changed}"));
+    for (hours, runs) in [(0, 1), (22, 1), (1, 2)] {
+        app.passes(Duration::from_hours(hours)).await;
+        app.passes(Duration::from_secs(1)).await;
+        assert_eq!(is_told(&app, "No open tasks").await, runs, "after {hours} hours");
+    }
     app.ends_well().await;
 }
 

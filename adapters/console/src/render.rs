@@ -56,6 +56,7 @@ fn plain_line(line: &str, width: usize) -> String {
     let (lead, text) = line.split_at(gap + mark);
     let (lead, column, text, hang) = match width_of(lead) + 20 <= width {
         true => (lead, "", text.to_owned(), width_of(lead)),
+        false if gap == 0 => ("", "", line.to_owned(), 4),
         // The first column, which may be a command, is followed by the text.
         false => ("", line[..gap].trim_end(), format!("  {}", &line[gap..]), 4),
     };

@@ -71,7 +71,9 @@ impl Conversations {
         if !people::conversation_by_id(&self.store, &row.conversation_id).await?.shared {
             return self.run_command(row).await;
         }
-        let Some(direct) = self.direct_chat(row).await? else {
+        // What "it" is, a room doesn't say clearly enough.
+        let is_it = matches!(Command::read(&row.text), Command::Mine("it"));
+        let Some(direct) = self.direct_chat(row).await?.filter(|_| !is_it) else {
             return self.reply(row, None, l10n::commands::in_private(name), Batch::new()).await;
         };
         self.run_command(&InboxRow { conversation_id: direct, ..row.clone() }).await?;

@@ -321,7 +321,9 @@ impl Conversations {
                 true => wording::questions::which(&open, &self.newest(&open).await?),
                 false => noted.join("\n").into(),
             };
-            message.turn = answered.cloned();
+            // Its turn hears what else was written.
+            let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
+            message.turn = answered.map(|(question, _)| question.turn_id.clone());
             match self.reply_with(row, message, batch).await {
                 // A turn woke up or went to sleep, or somebody else was faster.
                 Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, has_all_words, joined, under};
-use crate::{Approved, Output, Result, SkillError};
+use crate::{Approved, Failure, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -63,15 +63,23 @@ impl BuiltinSkill for ScheduleSkill {
         if matches!(self, Self::Create | Self::Update) {
             let row = planned(call, old)?;
             targets.extend(call.text("text").map(|_| Target::Text(row.text)));
-            let time = call.text("when").or_else(|| call.text("timezone"));
-            targets.extend(time.map(|time| Target::Time(time.into(), row.rule)));
+            // A model may send the zone that is theirs anyway; of another one, no pattern says anything.
+            let zone = call.text("timezone").filter(|zone| *zone != call.zone().name());
+            targets.extend(zone.map(|zone| Target::Time(zone.into(), String::new())));
+            targets.extend(call.text("when").map(|time| Target::Time(time.into(), row.rule)));
         }
         Ok(targets)
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
-        let row = if call.text("id").is_some() { by_id(call).await.ok() } else { None };
-        Ok(row.map(|row| l10n::schedules::described(title(&row), when(&row), &row.zone)))
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        match by_id(call).await {
+            Ok(row) => Ok(Some(l10n::schedules::described(title(&row), when(&row), &row.zone))),
+            Err(Failure::Skill(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
@@ -192,16 +200,27 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
     Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, ..row })
 }
 
-async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let row = by_id(call).await?;
-    let mut new = planned(call, Some(row.clone()))?;
-    if (&new.rule, &new.zone) == (&row.rule, &row.zone) {
-        new.next_at = row.next_at;
-    } else {
+/// Gives a schedule the text, the times and the state of another version of it. A run that waits stays if its times do.
+pub(super) fn change_to(
+    row: &ScheduleRow,
+    version: &ScheduleRow,
+    now: i64,
+    writes: &mut Batch,
+) -> ScheduleRow {
+    let ScheduleRow { text, rule, zone, state, .. } = version.clone();
+    let mut new = ScheduleRow { text, rule, zone, state, ..row.clone() };
+    if (&new.rule, &new.zone, new.state) != (&row.rule, &row.zone, row.state) {
         schedules::drop_run(writes, &row.id);
         new.running = None;
+        new.next_at = rule_of(&new).and_then(|rule| rule.after(now)).unwrap_or(version.next_at);
     }
-    schedules::change(writes, &row, &new);
+    schedules::change(writes, row, &new);
+    new
+}
+
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
+    let row = by_id(call).await?;
+    let new = change_to(&row, &planned(call, Some(row.clone()))?, call.store().now(), writes);
     let summary = l10n::schedules::changed(title(&new), when(&new), &new.zone);
     let paused = (new.state != ScheduleState::Active).then(|| l10n::schedules::paused(title(&new)));
     let summary = under(summary, price(call, &new).await?.into_iter().chain(paused));

@@ -252,7 +252,11 @@ impl Named {
             while at < words.len() {
                 let (before, rest) = words.split_at(at);
                 let has_lead = matches!(before, [.., "on"] | [.., "on" | "to" | "by" | "for", "the"]);
-                let day = day(rest, now.date(), has_lead).map(|(day, used)| ((day, day), used));
+                // "Am Donnerstag morgen" is its morning.
+                let is_in_it = |word: &&str| matches!(*word, "am" | "today") || weekday(word).is_some();
+                let is_morning = rest[0] == "tomorrow" && before.last().is_some_and(is_in_it);
+                let day = day(rest, now.date(), has_lead).filter(|_| !is_morning);
+                let day = day.map(|(day, used)| ((day, day), used));
                 let two = rest.get(..2).filter(|words| is_unit(words[1]));
                 let is_sure = rest[0].contains(':') || before.ends_with(&["at"]);
                 // "At 15:00 am Freitag" is no morning.
@@ -262,6 +266,11 @@ impl Named {
                 at += if let Some(((first, last), used)) = day.or_else(|| Some((period(two?, now)?, 2))) {
                     let last = (last.ends() - Duration::seconds(1)).date();
                     all.days.extend(days.then_some((first.local().date(), last)));
+                    if let When::Time(time) = first
+                        && has_digit(rest[0])
+                    {
+                        all.clocks.extend(clocks.then_some((time.time(), false)));
+                    }
                     used
                 } else if let Some((time, is_open, used)) = clock {
                     all.clocks.extend(clocks.then_some((time, is_open)));

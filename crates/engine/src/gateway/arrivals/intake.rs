@@ -29,7 +29,7 @@ use adjutant_types::{ConversationId, InboxKind, QuestionId, QuestionKind, Questi
 
 use super::attached;
 use crate::conversation::access::Access;
-use crate::conversation::command::{Command, is_background, is_command, stop_or_pause};
+use crate::conversation::command::{Command, in_small_letters, is_background, is_command, stop_or_pause};
 use crate::conversation::questions::AnswerMatch;
 use crate::conversation::{Conversations, connect, lines, memory_commands, questions, rooms, rules, watches};
 use crate::gateway::lanes::{Lanes, OnArrival};
@@ -357,6 +357,8 @@ impl Intake {
         let event = format!("{channel} {}", edited.event.0);
         let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
+        let lowered = in_small_letters(text);
+        let text = if typed.taint.is_clean() { &lowered } else { text };
         if let Some(instead) = self.instead_of(text, &typed.person_id, typed.taint.is_clean()).await? {
             let name = format!(" typed:{event} {instead}");
             return self.add_by_edit(name, &typed, instead, InboxKind::Command).await;

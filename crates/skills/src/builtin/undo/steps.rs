@@ -305,6 +305,11 @@ async fn schedule(
     if now.map(content) != after.map(content) {
         return Ok(Outcome::Changed);
     }
+    if let (Some(now), Some(before)) = (now, before) {
+        // It has kept its next time, and a run that waits, unless that comes at another time now.
+        crate::builtin::schedules::change_to(now, before, call.store().now(), writes);
+        return Ok(Outcome::Done);
+    }
     if now.is_some() {
         schedules::delete(writes, &schedule.id);
     }
