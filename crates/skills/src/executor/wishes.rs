@@ -585,6 +585,7 @@ mod tests {
             (GERMAN, from("2026-12-04T16:00"), false),
             (BEFORE, from("2026-12-03T16:00"), true),
             (BEFORE, from("2026-12-04T16:00"), false),
+            ("Shall I move it to 2026-12-03T16:00?", from("2026-12-03T09:00"), false),
             // What isn't named is free.
             ("Shall I move it to Friday?", from("2026-12-04T07:00"), true),
             ("Shall I move it to 16:00?", from("2026-12-09T16:00"), true),
