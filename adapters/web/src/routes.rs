@@ -260,10 +260,10 @@ fn missing(signed_in: &SignedIn) -> Response {
 }
 
 /// After something was done, on to this page; or why it wasn't.
-fn done(signed_in: &SignedIn, refused: Option<String>, to: &str, title: fn() -> String) -> Answer {
+fn done(signed_in: &SignedIn, refused: Option<String>, to: &str, title: fn() -> String) -> Response {
     match refused {
-        None => Ok(see(to)),
-        Some(why) => Err(answer(signed_in, StatusCode::CONFLICT, title(), &why)),
+        None => see(to),
+        Some(why) => answer(signed_in, StatusCode::CONFLICT, title(), &why),
     }
 }
 

@@ -39,13 +39,13 @@ pub(super) async fn save_note(State(site): Shared, Form(signed_in, fields): Form
     let [path, text, version] = ["path", "text", "version"].map(|name| fields.get(name).unwrap_or_default());
     let now = site.backend.note(&signed_in.viewer, path).await?.ok_or_else(|| missing(&signed_in))?;
     if sanitized(&now.text) != now.text.replace("\r\n", "\n") {
-        return done(&signed_in, Some(page_tables::not_shown_whole()), "", page::not_accepted);
+        return Ok(done(&signed_in, Some(page_tables::not_shown_whole()), "", page::not_accepted));
     }
     // A browser sends other ends of lines than most notes have.
     let (path, text, version) = (path.to_owned(), text.replace("\r\n", "\n"), version.to_owned());
     let to = Note::address(&path);
     let refused = site.backend.save_note(&signed_in.viewer, Note { path, text, version }).await?;
-    done(&signed_in, refused, &to, page::not_accepted)
+    Ok(done(&signed_in, refused, &to, page::not_accepted))
 }
 
 pub(super) async fn system(State(site): Shared, signed_in: SignedIn) -> Answer {
@@ -89,7 +89,7 @@ pub(super) async fn act(State(site): Shared, Form(signed_in, fields): Form) -> A
     let is_done = site.backend.act(&signed_in.viewer, act, key, &texts).await?;
     let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
     let refused = (!is_done).then(page::row_has_changed);
-    done(&signed_in, refused, back.unwrap_or("/things"), page::not_done)
+    Ok(done(&signed_in, refused, back.unwrap_or("/things"), page::not_done))
 }
 
 pub(super) async fn accounts(State(site): Shared, signed_in: SignedIn) -> Answer {
@@ -112,5 +112,5 @@ pub(super) async fn change_account(State(site): Shared, Form(signed_in, fields):
     };
     let key = fields.get("key").unwrap_or_default();
     let refused = site.backend.change_account(&signed_in.viewer, key, change).await?;
-    done(&signed_in, refused, "/accounts", page::not_accepted)
+    Ok(done(&signed_in, refused, "/accounts", page::not_accepted))
 }

@@ -140,7 +140,7 @@ pub(super) async fn words(State(site): Shared, Form(signed_in, fields): Form) ->
         return Err(not_a_text(&signed_in, MAX_LENGTH));
     }
     let refused = site.backend.answer(&signed_in.viewer, &once, question, &words).await?;
-    done(&signed_in, refused, "/talk", page::not_accepted)
+    Ok(done(&signed_in, refused, "/talk", page::not_accepted))
 }
 
 /// What makes a request one request, if the form has it.

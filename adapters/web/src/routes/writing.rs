@@ -92,17 +92,17 @@ pub(super) async fn press(State(site): Shared, Form(signed_in, fields): Form) ->
         Some(answer) => site.backend.press_all(&signed_in.viewer, answer).await?,
         None => site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await?,
     };
-    done(&signed_in, refused, "/talk", page::not_accepted)
+    Ok(done(&signed_in, refused, "/talk", page::not_accepted))
 }
 
 pub(super) async fn repeat(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let is_done = site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
-    done(&signed_in, (!is_done).then(page::cannot_ask_again), "/talk", page::not_asked_again)
+    Ok(done(&signed_in, (!is_done).then(page::cannot_ask_again), "/talk", page::not_asked_again))
 }
 
 pub(super) async fn stop(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
     let is_done = site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
-    done(&signed_in, (!is_done).then(page::cannot_stop), "/talk", page::not_stopped)
+    Ok(done(&signed_in, (!is_done).then(page::cannot_stop), "/talk", page::not_stopped))
 }
 
 /// The key that the script subscribes with.
