@@ -1,15 +1,16 @@
 //! Ids, each with its own type, so that the compiler catches mix-ups.
 
 use std::borrow::Borrow;
-use std::fmt;
-use std::ops::Deref;
 
+use derive_more::{Deref, Display, From, Into};
 use serde::{Deserialize, Serialize};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Deref, Display, From, Into)]
+        #[deref(forward)]
         #[serde(transparent)]
         pub struct $name(String);
 
@@ -19,29 +20,9 @@ macro_rules! ids {
             }
         }
 
-        impl From<String> for $name {
-            fn from(id: String) -> Self {
-                Self(id)
-            }
-        }
-
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
                 Self(text.to_owned())
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> Self {
-                id.0
-            }
-        }
-
-        impl Deref for $name {
-            type Target = str;
-
-            fn deref(&self) -> &str {
-                &self.0
             }
         }
 
@@ -61,12 +42,6 @@ macro_rules! ids {
         impl PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
                 self.0 == *other
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
             }
         }
     )+};

@@ -4,14 +4,15 @@
 //! as a block, which [`PromptText::by_origin`] makes unless the taint is clean.
 
 use std::fmt::Display;
-use std::ops::Deref;
 
+use derive_more::{Deref, Display, Into};
 use serde::{Deserialize, Serialize};
 
 use super::{Taint, block};
 
 /// A text for a model, all of whose parts are ours, the owner's, the person's, the model's own, or in a block.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deref, Display, Into, Serialize, Deserialize)]
+#[deref(forward)]
 #[serde(transparent)]
 pub struct PromptText(String);
 
@@ -81,26 +82,6 @@ impl PromptText {
 impl From<&'static str> for PromptText {
     fn from(words: &'static str) -> Self {
         Self(words.to_owned())
-    }
-}
-
-impl From<PromptText> for String {
-    fn from(text: PromptText) -> Self {
-        text.0
-    }
-}
-
-impl Deref for PromptText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for PromptText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
