@@ -1,6 +1,5 @@
 //! Types that every part names: ids, states, risk, taint, and time. No I/O.
 
-mod accounts;
 mod allowance;
 mod basis;
 pub mod block;
@@ -12,17 +11,13 @@ mod files;
 mod ids;
 pub mod invisible_chars;
 pub mod metrics;
-mod pins;
 mod prompt_text;
 mod questions;
-mod risk;
 mod states;
 mod taint;
-mod tasks;
 pub mod text;
 pub mod watches;
 
-pub use accounts::{AccountService, AccountState, LoginState, ProviderKind};
 pub use allowance::Allowance;
 pub use basis::Basis;
 pub use choosing::{meant, pointed_at};
@@ -35,16 +30,14 @@ pub use ids::{
     AccountId, ConversationId, ExecutionId, FileId, InstanceId, ItemId, LoginId, MemoryId, OutboxId,
     PersonId, QuestionId, RuleId, ScheduleId, TaskId, TurnId, WatchId,
 };
-pub use pins::PinKind;
 pub use prompt_text::PromptText;
 pub use questions::{Answer, IN_WORDS, MEANT_OTHER, QuestionKind, with_words};
-pub use risk::Risk;
 pub use states::{
-    AccessLevel, Bailout, ContextMode, Ending, ExecutionKind, ExecutionStatus, InboxKind, MessageForm,
-    OutboxState, QuestionState, RoomAnswers, RunStatus, TurnStatus, UnknownWord,
+    AccessLevel, AccountService, AccountState, Bailout, ContextMode, Ending, ExecutionKind, ExecutionStatus,
+    InboxKind, LoginState, MessageForm, OutboxState, PinKind, Priority, ProviderKind, QuestionState, Risk,
+    RoomAnswers, RunStatus, ScheduleState, TaskState, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
-pub use tasks::{Priority, ScheduleState, TaskState};
 pub use watches::{
     Bounds, Condition, ItemNoun, ItemState, Mark, WatchAction, WatchItem, WatchSource, WatchState,
     WatchTrigger,

@@ -1,4 +1,4 @@
-//! The states of stored things, each with its text form in one place.
+//! The states and kinds of stored things, each with its text form in one place.
 
 use super::words;
 
@@ -188,6 +188,100 @@ words! {
         Failed = "failed",
         /// Stopped by a person.
         Cancelled = "cancelled",
+    }
+}
+
+words! {
+    TaskState {
+        Open = "open",
+        Done = "done",
+    }
+}
+
+words! {
+    /// How important a task is.
+    Priority {
+        /// It can wait.
+        Low = "low",
+        /// The default.
+        Normal = "normal",
+        /// It comes first.
+        High = "high",
+    }
+}
+
+words! {
+    #[derive(Default)]
+    ScheduleState {
+        #[default]
+        Active = "active",
+        Paused = "paused",
+        /// It failed too often, or has no further time.
+        Stopped = "stopped",
+    }
+}
+
+words! {
+    /// Where an account is, which decides how one logs in there.
+    ProviderKind {
+        Google = "google",
+        Microsoft = "microsoft",
+        /// Any other, by a password.
+        Password = "password",
+    }
+}
+
+words! {
+    AccountService {
+        Mail = "mail",
+        Calendar = "calendar",
+        Contacts = "contacts",
+    }
+}
+
+words! {
+    AccountState {
+        Ready = "ready",
+        NeedsLogin = "needs_login",
+        /// Its tokens are being revoked; then it is deleted.
+        Disconnecting = "disconnecting",
+    }
+}
+
+words! {
+    /// How far a login has come.
+    LoginState {
+        /// The person has the link.
+        Offered = "offered",
+        Opened = "opened",
+        /// The provider's code is there.
+        Arrived = "arrived",
+        /// An instance exchanges the code for tokens.
+        Exchanging = "exchanging",
+        Done = "done",
+        Refused = "refused",
+        Expired = "expired",
+    }
+}
+
+words! {
+    /// What kind of thing was accepted as it was at that moment.
+    PinKind {
+        McpTool = "mcp_tool",
+        /// A folder with a `SKILL.md`.
+        Instructions = "instructions",
+    }
+}
+
+words! {
+    /// How much harm a skill can do; the configuration has a policy for each level.
+    Risk {
+        /// Reading, and what is easily undone.
+        Low = "low",
+        /// Others may notice it, or it is hard to undo.
+        Medium = "medium",
+        /// It reaches other people, or can't be undone.
+        High = "high",
     }
 }
 
