@@ -1,5 +1,6 @@
 //! Ids and states are text in the database, and some records JSON. Rust lets no other crate say so of these types; no database is spoken to here.
 
+use derive_more::Into;
 use sqlx_core::any::{Any, AnyTypeInfo, AnyValueRef};
 use sqlx_core::decode::Decode;
 use sqlx_core::error::BoxDynError;
@@ -13,67 +14,48 @@ use crate::{
     Taint, TaskId, TaskState, TurnId, TurnStatus, WatchAction, WatchId, WatchItem, WatchSource, WatchState,
 };
 
-macro_rules! text_column {
-    ($read:expr; $($type:ty),+ $(,)?) => {$(
+/// Columns that the database has as a plainer type, how that is read, and the types that are read so.
+macro_rules! columns {
+    ($plain:ty, $read:expr; $($type:ty),+ $(,)?) => {$(
         impl Type<Any> for $type {
             fn type_info() -> AnyTypeInfo {
-                <String as Type<Any>>::type_info()
+                <$plain as Type<Any>>::type_info()
             }
 
             fn compatible(info: &AnyTypeInfo) -> bool {
-                <String as Type<Any>>::compatible(info)
+                <$plain as Type<Any>>::compatible(info)
             }
         }
 
         impl<'r> Decode<'r, Any> for $type {
             fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
-                let read: fn(String) -> Result<Self, BoxDynError> = $read;
-                read(<String as Decode<'r, Any>>::decode(value)?)
+                let read: fn($plain) -> Result<Self, BoxDynError> = $read;
+                read(<$plain as Decode<'r, Any>>::decode(value)?)
             }
         }
     )+};
 }
 
-text_column! { |id| Ok(id.into());
+columns! { String, |id| Ok(id.into());
     AccountId, ConversationId, ExecutionId, FileId, InstanceId, LoginId, MemoryId, OutboxId, PersonId, QuestionId, RuleId,
     ScheduleId, TaskId, TurnId, WatchId, ItemId
 }
 
-text_column! { |text| Ok(text.parse()?);
+columns! { String, |text| Ok(text.parse()?);
     Bailout, Basis, Ending, ExecutionKind, InboxKind, MessageForm, OutboxState, QuestionState, RunStatus, TurnStatus,
     Priority, ScheduleState, TaskState, PinKind, FileKind, FileProblem, RoomAnswers, ProviderKind, AccountState, LoginState,
     WatchAction, WatchState, ItemState
 }
 
-text_column! { |json| Ok(serde_json::from_str(&json)?); Bounds, Condition, Mark, WatchItem, WatchSource }
+columns! { String, |json| Ok(serde_json::from_str(&json)?); Bounds, Condition, Mark, WatchItem, WatchSource }
 
-text_column! { |text| Ok(Self::read(&text)); Taint }
+columns! { String, |text| Ok(Self::read(&text)); Taint }
 
 // An unreadable status counts as unknown: such an execution never runs again.
-text_column! { |text| Ok(text.parse().unwrap_or(Self::Unknown)); ExecutionStatus }
+columns! { String, |text| Ok(text.parse().unwrap_or(Self::Unknown)); ExecutionStatus }
 
 /// A boolean column: 0 or 1 in both databases. Rows have a plain `bool`, read by way of this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Into)]
 pub struct Flag(bool);
 
-impl From<Flag> for bool {
-    fn from(flag: Flag) -> Self {
-        flag.0
-    }
-}
-
-impl Type<Any> for Flag {
-    fn type_info() -> AnyTypeInfo {
-        <i64 as Type<Any>>::type_info()
-    }
-
-    fn compatible(info: &AnyTypeInfo) -> bool {
-        <i64 as Type<Any>>::compatible(info)
-    }
-}
-
-impl<'r> Decode<'r, Any> for Flag {
-    fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
-        Ok(Self(<i64 as Decode<'r, Any>>::decode(value)? != 0))
-    }
-}
+columns! { i64, |number| Ok(Self(number != 0)); Flag }
