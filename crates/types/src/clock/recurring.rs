@@ -8,13 +8,10 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
 
-use crate::clock::utc;
+use super::{WEEKDAYS, utc};
 
 /// The shortest interval, in minutes: each run can cost money.
 const MIN_INTERVAL_MINUTES: i64 = 5;
-
-/// The days of a week as a pattern counts them, from Sunday.
-const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 
 /// A cron pattern in a time zone.
 #[derive(Debug, Clone)]
@@ -164,10 +161,11 @@ fn in_calendar(words: &[&str], minute: u32, hour: u32) -> Option<String> {
     Some(format!("{minute} {hour} {} * *", days.join(",")))
 }
 
-fn weekday(word: &str) -> Option<u32> {
+/// The number of a day as a pattern counts it, from Sunday.
+fn weekday(word: &str) -> Option<usize> {
     let word = word.trim_end_matches('s');
     let is_meant = |name: &&str| word.len() >= 3 && name.starts_with(word);
-    WEEKDAYS.iter().position(is_meant)?.try_into().ok()
+    WEEKDAYS.iter().position(is_meant).map(|from_monday| (from_monday + 1) % 7)
 }
 
 fn day_of_month(word: &str) -> Option<String> {
