@@ -37,12 +37,12 @@ pub(super) fn arguments(schema: &Value) -> Vec<Argument> {
 }
 
 /// Whether a schema says that its argument only matters to people with several accounts. JSON Schema ignores that.
-pub(super) fn is_for_several(schema: &Value) -> bool {
+fn is_for_several(schema: &Value) -> bool {
     schema["several"].as_bool().unwrap_or_default()
 }
 
 /// What a value is, in a word or two: `title` of its schema, if it has one.
-pub(super) fn kind(schema: &Value) -> String {
+fn kind(schema: &Value) -> String {
     if let Some(title) = schema["title"].as_str() {
         return title.to_owned();
     }

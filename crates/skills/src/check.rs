@@ -8,7 +8,7 @@ use adjutant_config::document::{Document, Node, Position, Problem, Problems, Tab
 use adjutant_types::clock::duration;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{Argument, is_for_several, kind};
+use super::arguments::{Argument, arguments};
 use super::builtin;
 use super::definition::{self, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::forms;
@@ -27,12 +27,8 @@ pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain,
     parse_with(source_name, toml, builtins, false)
 }
 
-/// Reads a domain that is compiled in, without the checks that a test has made.
-pub(super) fn parse_ours(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
-    parse_with(source_name, toml, builtins, true)
-}
-
-fn parse_with(
+/// The same; what is trusted, because it is compiled in, goes without the checks that a test has made.
+pub(super) fn parse_with(
     source_name: &str,
     toml: &str,
     builtins: &[&str],
@@ -75,11 +71,7 @@ fn parse_with(
     }
     let is_available = |skill: &Arc<Skill>| match &skill.handler {
         Handler::Builtin(name) => builtins.contains(&name.as_str()),
-        Handler::Http(_)
-        | Handler::Command(_)
-        | Handler::Mcp(_)
-        | Handler::Instructions(_)
-        | Handler::Workflow(_) => true,
+        _ => true,
     };
     let (skills, unavailable) = read.into_iter().map(Arc::new).partition(is_available);
     let (name, summary, file) = (name.to_owned(), summary.to_owned(), source_name.to_owned());
@@ -143,16 +135,9 @@ fn check_name(name: &str, domain: &str, at: Position, problems: &mut Problems<'_
 }
 
 fn read_risk(table: Table, problems: &mut Problems<'_>) -> Option<Risk> {
-    match table.text("risk", problems)? {
-        "low" => Some(Risk::Low),
-        "medium" => Some(Risk::Medium),
-        "high" => Some(Risk::High),
-        other => {
-            let message = format!("'{other}' is no risk; write \"low\", \"medium\" or \"high\"");
-            problems.add(table.place("risk"), message);
-            None
-        }
-    }
+    let word = table.text("risk", problems)?;
+    let wrong = || format!("'{word}' is no risk; write \"low\", \"medium\" or \"high\"");
+    word.parse().map_err(|_| problems.add(table.place("risk"), wrong())).ok()
 }
 
 fn read_timeout(table: Table, problems: &mut Problems<'_>) -> Option<Duration> {
@@ -185,8 +170,9 @@ fn read_parameters(table: Table, problems: &mut Problems<'_>) -> (Value, Vec<Arg
     schema.entry("properties").or_insert_with(|| json!({}));
     // An argument with a slip in its name must not pass in silence.
     schema.entry("additionalProperties").or_insert(Value::Bool(false));
-    let arguments = read_argument_names(&schema, at, problems);
     let schema = Value::Object(schema);
+    let arguments = arguments(&schema);
+    check_required(&schema, &arguments, at, problems);
     let checker = match problems.is_trusted {
         true => Some(Checker::default()),
         false => compile(&schema, node, at, problems).map(Checker::from),
@@ -194,28 +180,13 @@ fn read_parameters(table: Table, problems: &mut Problems<'_>) -> (Value, Vec<Arg
     (schema, arguments, checker)
 }
 
-fn read_argument_names(
-    schema: &Map<String, Value>,
-    at: Position,
-    problems: &mut Problems<'_>,
-) -> Vec<Argument> {
-    let names = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys());
-    let names: Vec<&str> = names.map(String::as_str).collect();
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
-    for name in required.iter().filter(|name| !names.contains(name)) {
-        let hint = did_you_mean(name, names.iter().copied());
+fn check_required(schema: &Value, arguments: &[Argument], at: Position, problems: &mut Problems<'_>) {
+    let names = || arguments.iter().map(|argument| argument.name.as_str());
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for name in required.filter(|name| names().all(|own| own != *name)) {
+        let hint = did_you_mean(name, names());
         problems.add(at, format!("`required` names '{name}', which is no property{hint}"));
     }
-    names
-        .iter()
-        .map(|name| Argument {
-            name: (*name).to_owned(),
-            required: required.contains(name),
-            kind: kind(&schema["properties"][*name]),
-            is_for_several: is_for_several(&schema["properties"][*name]),
-        })
-        .collect()
 }
 
 fn compile(

@@ -8,7 +8,7 @@ use adjutant_config::document::{Position, Problem};
 use adjutant_config::reload::Fingerprint;
 
 use super::builtin::{self, BuiltinDomain};
-use super::check::{parse, parse_ours, workflow_problems};
+use super::check::{parse, parse_with, workflow_problems};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
 
@@ -142,7 +142,7 @@ fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for BuiltinDomain { name, toml, .. } in builtin::DOMAINS {
         if !domains.iter().any(|domain| domain.name == *name) {
-            match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
+            match parse_with(&format!("skills/{name}.toml (built in)"), toml, builtins, true) {
                 Ok(domain) => domains.push(domain),
                 Err(wrong) => problems.extend(wrong),
             }
