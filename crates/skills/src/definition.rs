@@ -17,6 +17,7 @@ use super::handlers::http::HttpHandler;
 use super::handlers::mcp::McpTool;
 use super::instructions::InstructionCall;
 pub use adjutant_types::Risk;
+use adjutant_types::text::words;
 
 /// The most skills that a search finds.
 const MAX_FOUND: usize = 10;
@@ -47,9 +48,7 @@ impl Domain {
     /// Its skills that have some of these words, the best first. A word counts for more, the fewer skills have it.
     pub fn search(&self, query: &str) -> Vec<Arc<Skill>> {
         let words = |text: &str| -> Vec<String> {
-            let text = text.to_lowercase();
-            let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| word.len() > 1);
-            words.map(str::to_owned).collect()
+            words(&text.to_lowercase()).filter(|word| word.len() > 1).map(str::to_owned).collect()
         };
         let texts = self.skills.iter().map(|skill| words(&format!("{} {}", skill.name, skill.summary)));
         let texts: Vec<Vec<String>> = texts.collect();
@@ -68,7 +67,7 @@ impl Domain {
 }
 
 /// One thing the assistant can do.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Skill {
     /// `tasks.search`.
     pub name: String,
@@ -112,7 +111,7 @@ impl Skill {
 
 /// The compiled schema; a built-in one is compiled when first needed. Its Debug form is empty, since `parameters` says
 /// the same.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Checker(OnceLock<Option<jsonschema::Validator>>);
 
 impl From<jsonschema::Validator> for Checker {
@@ -182,56 +181,45 @@ const MAX_ERROR: usize = 300;
 const MAX_ERRORS: usize = 20;
 
 impl Skill {
-    /// The skill that runs a workflow; `parameters` is the JSON Schema of its inputs. Its risk is low, since its steps'
-    /// skills have their own.
-    pub fn of_workflow(workflow: &str, summary: String, parameters: Value) -> Self {
+    /// A skill that no file describes; `parameters` is the JSON Schema of its arguments.
+    pub(super) fn new(
+        domain: &str,
+        word: &str,
+        summary: String,
+        handler: Handler,
+        parameters: Value,
+    ) -> Self {
         Self {
-            name: format!("{WORKFLOW}.{workflow}"),
-            domain: WORKFLOW.to_owned(),
+            name: format!("{domain}.{word}"),
+            domain: domain.to_owned(),
             summary,
             risk: Risk::Low,
             repeatable: false,
             timeout: None,
-            handler: Handler::Workflow(workflow.to_owned()),
+            handler,
             arguments: arguments(&parameters),
             parameters,
             forms: Vec::new(),
             validator: Checker::default(),
         }
+    }
+
+    /// The skill that runs a workflow. Its risk is low, since its steps' skills have their own.
+    pub fn of_workflow(workflow: &str, summary: String, inputs: Value) -> Self {
+        Self::new(WORKFLOW, workflow, summary, Handler::Workflow(workflow.to_owned()), inputs)
     }
 
     /// The skill that calls a tool of an MCP server.
     pub(super) fn of_tool(tool: McpTool, word: &str, summary: String, risk: Risk, parameters: Value) -> Self {
-        Self {
-            name: format!("{}.{word}", tool.server),
-            domain: tool.server.clone(),
-            summary,
-            risk,
-            repeatable: tool.only_reads,
-            timeout: tool.timeout,
-            handler: Handler::Mcp(tool),
-            arguments: arguments(&parameters),
-            parameters,
-            forms: Vec::new(),
-            validator: Checker::default(),
-        }
+        let (repeatable, timeout, server) = (tool.only_reads, tool.timeout, tool.server.clone());
+        let skill = Self::new(&server, word, summary, Handler::Mcp(tool), parameters);
+        Self { risk, repeatable, timeout, ..skill }
     }
 
     /// The same skill with another's arguments.
     pub(super) fn with_arguments_of(&self, other: &Self) -> Self {
-        Self {
-            name: self.name.clone(),
-            domain: self.domain.clone(),
-            summary: self.summary.clone(),
-            risk: self.risk,
-            repeatable: self.repeatable,
-            timeout: self.timeout,
-            handler: self.handler.clone(),
-            parameters: other.parameters.clone(),
-            forms: self.forms.clone(),
-            arguments: other.arguments.clone(),
-            validator: Checker::default(),
-        }
+        let (parameters, arguments) = (other.parameters.clone(), other.arguments.clone());
+        Self { parameters, arguments, validator: Checker::default(), ..self.clone() }
     }
 
     pub fn has_argument(&self, name: &str) -> bool {

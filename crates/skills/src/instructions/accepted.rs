@@ -18,9 +18,8 @@ use serde_json::{Value, json};
 use super::DOMAIN;
 use super::folder::Folder;
 use super::script::Script;
-use crate::arguments::arguments;
 use crate::builtin::CallContext;
-use crate::definition::{Checker, cut};
+use crate::definition::cut;
 use crate::handlers::http::shorten;
 use crate::{Domain, ErrorKind, Handler, Output, Result, Skill, SkillError};
 
@@ -228,7 +227,8 @@ fn reading(name: &str, stored: &Kept) -> Skill {
     };
     let schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
     let call = InstructionCall { name: name.to_owned(), runs: false, has_keys: false };
-    skill(name.to_owned(), line(&stored.description, MAX_LENGTH), Risk::Low, call, schema)
+    let summary = line(&stored.description, MAX_LENGTH);
+    Skill { repeatable: true, ..Skill::new(DOMAIN, name, summary, Handler::Instructions(call), schema) }
 }
 
 fn running(name: &str, stored: &Kept, has_keys: bool) -> Skill {
@@ -244,23 +244,9 @@ fn running(name: &str, stored: &Kept, has_keys: bool) -> Skill {
         "additionalProperties": false,
     });
     let call = InstructionCall { name: name.to_owned(), runs: true, has_keys };
-    skill(format!("{name}_run"), format!("Run a script of {name}"), Risk::High, call, schema)
-}
-
-fn skill(word: String, summary: String, risk: Risk, call: InstructionCall, parameters: Value) -> Skill {
-    Skill {
-        name: format!("{DOMAIN}.{word}"),
-        domain: DOMAIN.to_owned(),
-        summary,
-        risk,
-        repeatable: !call.runs,
-        timeout: None,
-        handler: Handler::Instructions(call),
-        arguments: arguments(&parameters),
-        parameters,
-        forms: Vec::new(),
-        validator: Checker::default(),
-    }
+    let (word, summary) = (format!("{name}_run"), format!("Run a script of {name}"));
+    let skill = Skill::new(DOMAIN, &word, summary, Handler::Instructions(call), schema);
+    Skill { risk: Risk::High, ..skill }
 }
 
 /// Copies a folder that an owner has accepted, and pins it.
