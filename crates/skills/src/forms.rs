@@ -57,49 +57,34 @@ pub enum Item {
     OneOf(Vec<Vec<Item>>),
 }
 
-/// The kind of text that a slot takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlotType {
-    /// Words that say nothing about time.
-    Text,
-    /// Everything up to the end.
-    Any,
-    Word,
-    Person,
-    Address,
-    /// `#general`.
-    Channel,
-    Link,
-    /// A day, a time, or both, perhaps with "by".
-    Due,
-    /// The same without "by".
-    Start,
-    /// A day and a time.
-    Moment,
-    /// One or several days.
-    Period,
-    /// How often, and when first.
-    Repeat,
-    Length,
+adjutant_types::words! {
+    /// The kind of text that a slot takes.
+    SlotType {
+        /// Words that say nothing about time.
+        Text = "text",
+        /// Everything up to the end.
+        Any = "any",
+        Word = "word",
+        Person = "person",
+        Address = "address",
+        /// `#general`.
+        Channel = "channel",
+        Link = "link",
+        /// A day, a time, or both, perhaps with "by".
+        Due = "due",
+        /// The same without "by".
+        Start = "start",
+        /// A day and a time.
+        Moment = "moment",
+        /// One or several days.
+        Period = "period",
+        /// How often, and when first.
+        Repeat = "repeat",
+        Length = "length",
+    }
 }
 
 impl SlotType {
-    const NAMES: [(&str, Self); 13] = [
-        ("text", Self::Text),
-        ("any", Self::Any),
-        ("word", Self::Word),
-        ("person", Self::Person),
-        ("address", Self::Address),
-        ("channel", Self::Channel),
-        ("link", Self::Link),
-        ("due", Self::Due),
-        ("start", Self::Start),
-        ("moment", Self::Moment),
-        ("period", Self::Period),
-        ("repeat", Self::Repeat),
-        ("length", Self::Length),
-    ];
-
     /// The names under which its value can be used: "" is the slot itself.
     fn fields(self) -> &'static [&'static str] {
         match self {
@@ -303,13 +288,12 @@ fn alternatives(rest: &mut &str, close: Option<char>, depth: usize) -> Result<Ve
 
 fn read_slot(text: &str) -> Result<Item, String> {
     let (name, kind) = text.split_once(':').unwrap_or((text, "text"));
-    let found = SlotType::NAMES.iter().find(|(name, _)| *name == kind);
-    let (_, kind) = found.ok_or_else(|| {
-        let names = SlotType::NAMES.map(|(name, _)| name);
+    let kind: SlotType = kind.parse().map_err(|_| {
+        let names: Vec<&str> = SlotType::ALL.iter().map(|kind| kind.as_str()).collect();
         format!("`{{{text}}}`: there is no type '{kind}'; there are {}", names.join(", "))
     })?;
     match super::is_word(name) {
-        true => Ok(Item::Slot(name.to_owned(), *kind)),
+        true => Ok(Item::Slot(name.to_owned(), kind)),
         false => Err(format!("`{{{text}}}`: a slot's name has small letters, digits and '_'")),
     }
 }
