@@ -15,13 +15,10 @@ mod accounts;
 mod approval;
 mod approval_policy;
 mod asking;
-mod error_taint;
 mod links;
 mod permissions;
 mod provenance;
-mod refusal;
 mod replacing;
-mod retry;
 mod wishes;
 mod work;
 
@@ -86,6 +83,31 @@ impl Executor {
             true => self.replace(ctx, registry, call, existing).await,
             false => self.make(ctx, registry, call, existing).await,
         }
+    }
+
+    /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.
+    pub async fn ask_ahead(
+        &self,
+        ctx: &TurnContext,
+        registry: &Registry,
+        call: &Call<'_>,
+    ) -> Result<(), StoreError> {
+        let mut active = ActiveCall { is_ahead: true, ..ActiveCall::new(self, ctx, registry, call, None) };
+        match active.make().await {
+            Ok(_) | Err(Failure::Skill(_)) => Ok(()),
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+
+    pub async fn refuse(
+        &self,
+        ctx: &TurnContext,
+        registry: &Registry,
+        call: &Call<'_>,
+        error: SkillError,
+    ) -> Result<CallEnd, StoreError> {
+        let active = ActiveCall::new(self, ctx, registry, call, None);
+        active.close(error.into(), Batch::new()).await
     }
 
     async fn make(

@@ -1,15 +1,17 @@
-//! The sources of a result's text, and whether a thing that a call has made is the person's own.
+//! The sources of a result's or an error's text, and whether a thing that a call has made is the person's own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_store::{Batch, StoreError, taints};
 use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
-use adjutant_types::Taint;
+use adjutant_types::{ErrorText, Taint};
 use serde_json::Value;
 
 use super::ActiveCall;
 use super::approval_policy::domain;
+use crate::call::Outcome;
 use crate::{Output, Skill, sources};
 
 /// The domains whose things a person keeps, with their ids in `data`.
@@ -47,6 +49,28 @@ impl ActiveCall<'_> {
                     taint.add(source);
                 }
             }
+        }
+        Ok(taint)
+    }
+
+    /// Decides which words of an error are ours. Returns the sources of all that the call was given and read.
+    pub(super) async fn error_taint(&self, outcome: &mut Outcome) -> Result<Taint, StoreError> {
+        let mut taint = self.row.taint.clone();
+        let (Outcome::Failed(error) | Outcome::Unknown(error)) = outcome else { return Ok(taint) };
+        taint.add(&self.settle(&mut error.message).await?);
+        Ok(taint)
+    }
+
+    async fn settle(&self, message: &mut ErrorText) -> Result<Taint, StoreError> {
+        let mut marked = HashMap::new();
+        for domain in message.domains() {
+            marked.insert(domain, taints::of_domain(&self.ctx.store, domain).await?);
+        }
+        let is_foreign = message.is_foreign();
+        let mut taint = message.settle(self.row.taint.is_clean(), |domain, id| marked.get(domain)?.get(id));
+        if is_foreign {
+            let title = self.registry.get(self.call.skill).map_or(self.call.skill, |skill| skill.title());
+            taint.add(&Taint::by(&l10n::sources::error(title)));
         }
         Ok(taint)
     }
