@@ -158,12 +158,6 @@ pub fn set_due(task: &mut TaskRow, due: When, zone: Tz, now: i64) {
     task.remind_at = Some(remind_at).filter(|at| *at > now);
 }
 
-fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
-    let Some(text) = call.text(name) else { return Ok(None) };
-    let when = When::parse(text, call.zone());
-    when.map(Some).map_err(|message| SkillError::params(ours!("/{}: {}", Own(name), FromCall(message))))
-}
-
 /// Sets the fields that the arguments name.
 fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
     for (name, field) in [("title", &mut task.title), ("notes", &mut task.notes)] {
@@ -175,7 +169,7 @@ fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
         task.priority =
             priority.parse().map_err(|error| SkillError::params(ours!("/priority: {}", FromCall(error))))?;
     }
-    if let Some(due) = moment(call, "due")? {
+    if let Some(due) = call.when("due")? {
         set_due(task, due, call.zone(), call.store().now());
     }
     if let Some(tags) = call.tags() {
@@ -271,20 +265,17 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow> {
     if let Some(task) = tasks::by_id(call.store(), &call.ctx.turn.person.id, &id.into()).await? {
         return Ok(task);
     }
-    let open = open_tasks(call).await?;
     let missing = || SkillError::not_found(ours!(l10n::tasks::not_found, FromCall(id)));
-    Ok(called(&open, id, is_named)?.ok_or_else(missing)?)
+    Ok(called(call, id).await?.ok_or_else(missing)?)
 }
 
-async fn open_tasks(call: &CallContext<'_>) -> Result<Vec<TaskRow>> {
-    Ok(tasks::of_person(call.store(), &call.ctx.turn.person.id, Some(TaskState::Open), 1000).await?)
-}
-
-/// The one task that has this title or, if none has it, that these words mean.
-fn called(all: &[TaskRow], title: &str, is_meant: impl Fn(&str, &str) -> bool) -> Result<Option<TaskRow>> {
+/// The one open task that has this title or, if none has it, whose title has these words.
+async fn called(call: &CallContext<'_>, title: &str) -> Result<Option<TaskRow>> {
+    let person = &call.ctx.turn.person.id;
+    let open = tasks::of_person(call.store(), person, Some(TaskState::Open), 1000).await?;
     let wanted = title.to_lowercase();
-    let exact: Vec<&TaskRow> = all.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
-    let loose: Vec<&TaskRow> = all.iter().filter(|task| is_meant(&task.title, &wanted)).collect();
+    let exact: Vec<&TaskRow> = open.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
+    let loose: Vec<&TaskRow> = open.iter().filter(|task| is_named(&task.title, &wanted)).collect();
     let found = if exact.is_empty() { loose } else { exact };
     match found.as_slice() {
         [] => Ok(None),
@@ -327,7 +318,9 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> 
     }
     let task = match (call.text("id"), call.text("title")) {
         (Some(_), _) => by_id(call).await?,
-        (None, Some(title)) => by_title(call, title).await?,
+        (None, Some(title)) => called(call, title)
+            .await?
+            .ok_or_else(|| SkillError::not_found(ours!(l10n::tasks::none_called, FromCall(title))))?,
         (None, None) => return Err(SkillError::params(ours!(l10n::tasks::which_task)).into()),
     };
     if task.state == TaskState::Done {
@@ -379,13 +372,6 @@ pub async fn finish(
     }
     steps.extend([Step::Task { before: None, after: Some(again) }, done]);
     Ok(Some(due))
-}
-
-/// The one open task that a title means: an equal title wins over one that contains the words.
-async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow> {
-    let open = open_tasks(call).await?;
-    let missing = || SkillError::not_found(ours!(l10n::tasks::none_called, FromCall(title)));
-    called(&open, title, is_named)?.ok_or_else(|| missing().into())
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {

@@ -8,7 +8,7 @@ use adjutant_types::{Own, TaskState, ours};
 use chrono::{NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
-use super::{due_of, item, like, mentions, moment, spoken};
+use super::{due_of, item, like, mentions, spoken};
 use crate::builtin::{CallContext, read_rule, under};
 use crate::{Output, Result, SkillError};
 
@@ -50,7 +50,7 @@ impl Filter {
 
 /// From `due_after` on and before `due_before`; none if neither is given.
 fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
-    let (after, before) = (moment(call, "due_after")?, moment(call, "due_before")?);
+    let (after, before) = (call.when("due_after")?, call.when("due_before")?);
     let span = Span {
         from: after.map_or(NaiveDateTime::MIN, When::local),
         to: before.map_or(NaiveDateTime::MAX, When::local),
