@@ -101,7 +101,6 @@ impl Dialogue {
     pub async fn load(store: &Store, execution: &ExecutionId, prefix: Arc<Prefix>) -> Result<Option<Self>> {
         let calls = calls::of_execution(store, execution).await?;
         let Some(first) = calls.first() else { return Ok(None) };
-        prefix.store_once(store).await?;
         let first_messages: Vec<Message> =
             serde_json::from_str(first.first_messages.as_deref().unwrap_or("[]")).map_err(|error| {
                 StoreError::Corrupt(format!("the first messages of {execution}: {error}"))
@@ -114,16 +113,8 @@ impl Dialogue {
             tools = rest;
             rounds.push(Round { n: call.n, model: call.model, text: call.text, calls: of_this });
         }
-        let execution = execution.to_owned();
-        Ok(Some(Self {
-            execution,
-            prefix,
-            first_messages: first_messages.into(),
-            is_whole: false,
-            rounds,
-            recorded,
-            unsaved: HashSet::new(),
-        }))
+        let begun = Self::begin(store, execution.to_owned(), prefix, first_messages).await?;
+        Ok(Some(Self { rounds, recorded, ..begun }))
     }
 
     /// The next request. Make it only if nothing is [`Self::unanswered`].
