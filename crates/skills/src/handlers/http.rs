@@ -155,8 +155,9 @@ pub(crate) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError
     SkillError { unknown: acts && !error.is_connect(), ..SkillError::new(kind, message) }
 }
 
-fn root(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
+/// The innermost cause, which doesn't repeat the address with its query.
+pub(crate) fn root(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
     while let Some(next) = cause.source() {
         cause = next;
     }

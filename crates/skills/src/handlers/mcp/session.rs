@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Calls, Client, Listener};
 use super::offers::Offer;
 use super::process::{LastWords, Start};
+use crate::handlers::http::root;
 use crate::handlers::{HttpClient, host};
 
 /// The longest message of a server.
@@ -354,15 +355,6 @@ fn unconnected(error: &ClientInitializeError, last_words: &str) -> Unconnected {
 /// Whether the program is gone.
 fn is_end(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// The innermost cause, which doesn't repeat the address with its query.
-fn root(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
 }
 
 /// Reads no more than is left.
