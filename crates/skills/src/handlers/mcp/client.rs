@@ -21,6 +21,7 @@ const WAITING: usize = 8;
 const MAX_PROGRESS: usize = 40;
 
 /// Our side of a connection: no folders, no model, and a person's answers while a call runs.
+#[derive(Default)]
 pub(super) struct Client {
     calls: Arc<Calls>,
 }
@@ -67,10 +68,6 @@ pub(super) struct Listener {
 }
 
 impl Client {
-    pub(super) fn new() -> Self {
-        Self { calls: Arc::default() }
-    }
-
     pub(super) fn calls(&self) -> Arc<Calls> {
         Arc::clone(&self.calls)
     }

@@ -145,7 +145,7 @@ impl McpServers {
         oauth: &Arc<OAuth>,
     ) -> Self {
         let server = |(name, config): (&String, &McpConfig)| {
-            let server = Server::new(name, config, process::home(folder, name), launcher, idle, oauth);
+            let server = Server::new(name, config, folder.join(name), launcher, idle, oauth);
             (name.clone(), Arc::new(server))
         };
         Self {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,11 +55,6 @@ impl Start<'_> {
             (child.stdin.take().ok_or_else(closed)?, child.stdout.take().ok_or_else(closed)?);
         Ok(Process { child, stdin, stdout, all, last_words })
     }
-}
-
-/// The home of a server below our data folder.
-pub(super) fn home(folder: &Path, server: &str) -> PathBuf {
-    folder.join(server)
 }
 
 /// The end of what a server has written to its error output.

@@ -150,7 +150,7 @@ impl Session {
                     .max_sse_event_size(MAX_MESSAGE)
                     .max_json_response_size(MAX_MESSAGE);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
-                let running = Client::new().serve_with_lifecycle(transport, mode).await;
+                let running = Client::default().serve_with_lifecycle(transport, mode).await;
                 let running = running.map_err(|error| unconnected(&error, ""))?;
                 Ok((Self::of(running, None, LastWords::default(), Arc::default()), None))
             }
@@ -171,7 +171,7 @@ impl Session {
         let stdout = Metered { inner: process.stdout, left: Arc::clone(&left) };
         let transport = AsyncRwTransport::<RoleClient, _, _>::new_client(stdout, process.stdin)
             .with_max_line_length(MAX_MESSAGE);
-        let running = Client::new().serve_with_lifecycle(transport, mode).await;
+        let running = Client::default().serve_with_lifecycle(transport, mode).await;
         let running = match running {
             Ok(running) => running,
             Err(error) => {
