@@ -68,18 +68,11 @@ fn line(file: &FileRow, max_megabytes: u64, takes_pictures: bool) -> Option<Stri
     };
     let why = why(problem, max_megabytes);
     Some(match problem {
-        FileProblem::NoText
-        | FileProblem::Locked
-        | FileProblem::Unreadable
-        | FileProblem::TooManyInside
-        | FileProblem::Unsafe
-        | FileProblem::Quarantined => l10n::files::cannot_read(name, why),
+        problem if problem.is_kept() => l10n::files::cannot_read(name, why),
         FileProblem::TooBig => l10n::files::send_smaller(name, why),
         FileProblem::TooMany => l10n::files::send_alone(name, why),
         FileProblem::Empty => l10n::files::empty(name),
-        FileProblem::Gone | FileProblem::NotDownloaded | FileProblem::NotInside | FileProblem::Failed => {
-            l10n::files::send_again(name, why)
-        }
+        _ => l10n::files::send_again(name, why),
     })
 }
 
