@@ -12,7 +12,6 @@ mod password;
 mod provider;
 mod rows;
 mod sealing;
-mod tokens;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

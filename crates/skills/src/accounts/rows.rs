@@ -1,29 +1,54 @@
-//! The clients of an account in the store.
+//! The clients of an account in the store, and their access tokens.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_config::{ConnectConfig, GoogleConfig, HostPort, MicrosoftConfig};
+use adjutant_config::{ConnectConfig, GoogleConfig, HostPort, MicrosoftConfig, OAuthConfig};
 use adjutant_credential::{Credential, NoToken, TokenSource};
 use adjutant_dav::{Account, CalDav, CardDav, Quirks};
 use adjutant_graph::{GraphAccount, GraphCalendar, GraphContacts, GraphMail};
 use adjutant_l10n as l10n;
 use adjutant_mail::{Imap, Server, Smtp, Tls};
 use adjutant_store::connected::AccountRow;
-use adjutant_types::{AccountService, FromConfig, Own, ProviderKind, ours};
+use adjutant_types::{AccountId, AccountService, FromConfig, Own, ProviderKind, ours};
+use futures::FutureExt as _;
 
 use super::provider::application;
 use super::{
-    AccountSettings, Accounts, AddressBooks, Calendars, ConnectedAccount, Inbox, MailHost, Sender,
-    provider_name,
+    AccountSettings, Accounts, AddressBooks, Calendars, ConnectedAccount, Inbox, MailHost, SecretStore,
+    Sender, provider_name,
 };
 use crate::builtin::{CalendarAccount, ContactsAccount, Mailbox};
+use crate::oauth::{self, NoTokens};
 use crate::{SkillError, handlers};
 
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
+
+impl SecretStore {
+    /// What gives a client the access tokens of an account.
+    pub fn token_source(
+        self: &Arc<Self>,
+        account: &AccountId,
+        provider: ProviderKind,
+        config: &OAuthConfig,
+    ) -> TokenSource {
+        let login = Arc::new(oauth::Login::of_account(account, provider, config, self));
+        Arc::new(move |refused: Option<String>| {
+            let login = Arc::clone(&login);
+            async move {
+                match login.token(refused.as_deref()).await {
+                    Ok(token) => Ok(token.expose().to_owned()),
+                    Err(NoTokens::Missing | NoTokens::Ended(_)) => Err(NoToken::Ended),
+                    Err(NoTokens::Failed(error)) => Err(NoToken::Unreachable(error.message.whole())),
+                }
+            }
+            .boxed()
+        })
+    }
+}
 
 impl Accounts {
     /// What an account logs in with, and whether that stays so. What can't be read now is an error of the account's calls,
