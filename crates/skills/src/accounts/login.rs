@@ -31,8 +31,8 @@ use parking_lot::Mutex;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 
+use super::SecretStore;
 use super::provider::{application, provider_name, refused, section};
-use super::{SecretStore, SecretsError};
 use crate::handlers::HttpClient;
 use crate::oauth::{Brought, CodeRequest, DEVICE_GRANT, EndpointResponse, Next, Reply, ask, next, random};
 use crate::{ErrorKind, Failure, Result, SkillError};
@@ -154,15 +154,9 @@ impl From<StoreError> for LoginError {
     }
 }
 
-impl From<SkillError> for LoginError {
-    fn from(error: SkillError) -> Self {
-        Self::Failed(Failure::Skill(error))
-    }
-}
-
-impl From<SecretsError> for LoginError {
-    fn from(error: SecretsError) -> Self {
-        Self::from(SkillError::from(error))
+impl<E: Into<SkillError>> From<E> for LoginError {
+    fn from(error: E) -> Self {
+        Self::Failed(Failure::Skill(error.into()))
     }
 }
 
