@@ -48,7 +48,7 @@ pub(super) struct Found {
 }
 
 /// A server's description of itself.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Resource {
     resource: String,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Resource {
 }
 
 /// A login service's description of itself.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Issuer {
     issuer: String,
     authorization_endpoint: String,
@@ -170,11 +170,7 @@ impl<'a> Discovery<'a> {
     fn itself(&self) -> Resource {
         let mut server = self.server.clone();
         server.set_fragment(None);
-        Resource {
-            resource: server.to_string(),
-            authorization_servers: Vec::new(),
-            scopes_supported: Vec::new(),
-        }
+        Resource { resource: server.to_string(), ..Resource::default() }
     }
 
     /// A login service at the places that the revision of 2025-03-26 names. It can't say whether it checks PKCE, which
@@ -185,10 +181,8 @@ impl<'a> Discovery<'a> {
             authorization_endpoint: format!("{issuer}/authorize"),
             token_endpoint: format!("{issuer}/token"),
             registration_endpoint: Some(format!("{issuer}/register")),
-            code_challenge_methods_supported: Vec::new(),
-            token_endpoint_auth_methods_supported: Vec::new(),
-            authorization_response_iss_parameter_supported: false,
             issuer,
+            ..Issuer::default()
         }
     }
 
