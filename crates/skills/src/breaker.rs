@@ -38,7 +38,7 @@ impl Breakers {
         breakers.values().filter(|breaker| now < breaker.open_until).count()
     }
 
-    /// As [`Self::look`], for a call that follows at once: after a rest it is the only probe. If the probe's outcome is
+    /// As [`Self::peek`], for a call that follows at once: after a rest it is the only probe. If the probe's outcome is
     /// never recorded, there is another one after the next rest.
     pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
         self.peek(skill, now)?;

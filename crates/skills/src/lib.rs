@@ -30,13 +30,10 @@ use adjutant_types::{ErrorText, FromConfig, ours, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use check::is_word;
-pub use check::parse;
-pub use definition::{Domain, Handler, Risk, Skill, WORKFLOW};
-pub use definition::{schema_misfit, schema_problem};
+pub use check::{is_word, parse};
+pub use definition::{Domain, Handler, Risk, Skill, WORKFLOW, schema_misfit, schema_problem};
 pub use executor::Approved;
-pub use files::Layer;
-pub use files::check_files;
+pub use files::{Layer, check_files};
 pub use grant::{Grant, Rights, RoleRights};
 pub use registry::{Registry, Skills};
 

@@ -350,7 +350,6 @@ impl TurnContext {
         let id: QuestionId = self.store.new_id();
         let message = outbox::Message {
             turn: Some(self.turn.id.clone()),
-            answers: Vec::new(),
             choices: choices(&id),
             text: text.clone(),
             ..outbox::Message::default()
