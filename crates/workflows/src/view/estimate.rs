@@ -55,37 +55,28 @@ const RESULT: Range = Range(50, 2_000);
 const ITEMS: (u64, u64) = (1, 20);
 
 impl Estimate {
-    fn and(self, other: Self) -> Self {
+    /// Each range of both in one.
+    fn joined(self, other: Self, join: impl Fn(Range, Range) -> Range) -> Self {
         Self {
-            agents: self.agents.and(other.agents),
-            model_calls: self.model_calls.and(other.model_calls),
-            skill_calls: self.skill_calls.and(other.skill_calls),
-            prompt_tokens: self.prompt_tokens.and(other.prompt_tokens),
-            completion_tokens: self.completion_tokens.and(other.completion_tokens),
+            agents: join(self.agents, other.agents),
+            model_calls: join(self.model_calls, other.model_calls),
+            skill_calls: join(self.skill_calls, other.skill_calls),
+            prompt_tokens: join(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens: join(self.completion_tokens, other.completion_tokens),
             is_unpriced: self.is_unpriced || other.is_unpriced,
         }
     }
 
-    fn times(self, min: u64, max: u64) -> Self {
-        Self {
-            agents: self.agents.times(min, max),
-            model_calls: self.model_calls.times(min, max),
-            skill_calls: self.skill_calls.times(min, max),
-            prompt_tokens: self.prompt_tokens.times(min, max),
-            completion_tokens: self.completion_tokens.times(min, max),
-            is_unpriced: self.is_unpriced,
-        }
+    fn and(self, other: Self) -> Self {
+        self.joined(other, Range::and)
     }
 
     fn or(self, other: Self) -> Self {
-        Self {
-            agents: self.agents.or(other.agents),
-            model_calls: self.model_calls.or(other.model_calls),
-            skill_calls: self.skill_calls.or(other.skill_calls),
-            prompt_tokens: self.prompt_tokens.or(other.prompt_tokens),
-            completion_tokens: self.completion_tokens.or(other.completion_tokens),
-            is_unpriced: self.is_unpriced || other.is_unpriced,
-        }
+        self.joined(other, Range::or)
+    }
+
+    fn times(self, min: u64, max: u64) -> Self {
+        self.joined(self, |range, _| range.times(min, max))
     }
 
     /// The cost in US dollars, if all prices are known.
