@@ -149,7 +149,7 @@ async fn run_all<F: Future<Output = (usize, Result<Outcome, Stop>)>>(
 /// The result of a parallel step. Members that were cancelled because enough had ended didn't fail; a stop counts once
 /// nothing else decides.
 fn gathered(results: Vec<(&Member, Result<Outcome, Stop>)>, enough: usize) -> Result<StepResult, Stop> {
-    let mut step = StepResult::new(StepOutcome::Completed, Value::Null);
+    let mut step = StepResult::default();
     let (mut outputs, mut succeeded, mut failed, mut fatal) = (Map::new(), 0, Vec::new(), None);
     let mut stopped = None;
     for (member, result) in results {
@@ -199,7 +199,7 @@ fn gathered(results: Vec<(&Member, Result<Outcome, Stop>)>, enough: usize) -> Re
 }
 
 fn listed(results: Vec<Result<Outcome, Stop>>) -> Result<StepResult, Stop> {
-    let mut step = StepResult::new(StepOutcome::Completed, Value::Null);
+    let mut step = StepResult::default();
     let (mut outputs, mut fatal, mut stopped) = (Vec::new(), None, None);
     for result in results {
         match result {

@@ -19,9 +19,10 @@ pub(super) use outside::in_blocks;
 pub(super) use reviews::Redo;
 use reviews::Reviews;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StepOutcome {
+    #[default]
     Completed,
     /// It failed, and the run goes on without its output.
     Failed,
@@ -32,7 +33,7 @@ pub(super) enum StepOutcome {
 }
 
 /// The result of a step. A rerun reads it as JSON.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StepResult {
     pub(super) how: StepOutcome,
     #[serde(default)]
@@ -62,19 +63,7 @@ pub(super) struct StepResult {
 
 impl StepResult {
     pub(super) fn new(how: StepOutcome, output: Value) -> Self {
-        Self {
-            how,
-            output,
-            outputs: None,
-            error: None,
-            chosen: None,
-            outside: None,
-            warnings: Vec::new(),
-            attempts: 0,
-            retries: 0,
-            began: 0,
-            ended: 0,
-        }
+        Self { how, output, ..Self::default() }
     }
 
     pub(super) fn is_fatal(&self) -> bool {

@@ -117,11 +117,8 @@ impl Run<'_> {
             }
         }
         let mut result = match taken {
-            None => StepResult::new(StepOutcome::Completed, Value::Null),
-            Some(Target::Step(id)) => StepResult {
-                chosen: Some(id.clone()),
-                ..StepResult::new(StepOutcome::Completed, Value::Null)
-            },
+            None => StepResult::default(),
+            Some(Target::Step(id)) => StepResult { chosen: Some(id.clone()), ..StepResult::default() },
             Some(Target::Agent(agent)) => self.single(within, Worker::Agent(self.agent(agent)?)).await?,
         };
         result.warnings.splice(0..0, warnings);
@@ -131,7 +128,7 @@ impl Run<'_> {
     async fn loop_step(&self, within: &StepContext<'_>, step: &LoopStep) -> Result<StepResult, StepError> {
         let (agent, validator) = (self.agent(&step.agent)?, self.agent(&step.validator)?);
         let input = self.input_of(within.step, Some(agent), None, &within.templates)?;
-        let mut result = StepResult::new(StepOutcome::Completed, Value::Null);
+        let mut result = StepResult::default();
         let (mut context, mut review) = (input.clone(), None);
         for round in 1..=step.max_iterations {
             let key = format!("{}/{round}", within.step.id);
