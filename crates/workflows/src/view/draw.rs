@@ -89,26 +89,17 @@ impl Drawing<'_> {
         let mut line = String::new();
         for lane in 0..self.lanes.len().max(end + 1) {
             let is_open = self.lanes.get(lane).is_some_and(Option::is_some);
-            line.push(match lane {
-                lane if lane == at => '├',
-                lane if lane == end => last,
-                lane if joined.contains(&lane) => middle,
-                lane if lane > at && lane < end => {
-                    if is_open {
-                        '┼'
-                    } else {
-                        '─'
-                    }
-                }
-                _ => {
-                    if is_open {
-                        '│'
-                    } else {
-                        ' '
-                    }
-                }
+            let is_between = lane >= at && lane < end;
+            line.push(match (is_between, is_open) {
+                _ if lane == at => '├',
+                _ if lane == end => last,
+                _ if joined.contains(&lane) => middle,
+                (true, true) => '┼',
+                (true, false) => '─',
+                (false, true) => '│',
+                (false, false) => ' ',
             });
-            line.push(if lane >= at && lane < end { '─' } else { ' ' });
+            line.push(if is_between { '─' } else { ' ' });
         }
         self.rows.push((line, String::new()));
     }
