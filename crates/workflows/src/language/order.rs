@@ -1,6 +1,6 @@
 //! The dependencies between steps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::definition::{Step, StepKind, Target};
 
@@ -19,13 +19,8 @@ pub(crate) fn resolve(steps: Vec<(Step, bool)>) -> Vec<Step> {
             None if !is_explicit => step.depends_on = before(&resolved),
             None => {}
         }
-        let mut seen: Vec<String> = Vec::new();
-        step.depends_on.retain(|id| {
-            !seen.contains(id) && {
-                seen.push(id.clone());
-                true
-            }
-        });
+        let mut seen = HashSet::new();
+        step.depends_on.retain(|id| seen.insert(id.clone()));
         resolved.push(step);
     }
     resolved

@@ -1,5 +1,6 @@
 //! The dry run: what a run would do with these inputs, as far as can be known.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use adjutant_config::{Limits, Policy, Price};
@@ -173,28 +174,16 @@ impl Planner<'_> {
 
     fn skills(&self, step: &Step) -> Vec<(String, &'static str, Policy)> {
         let of_agents = step.kind.agents().into_iter().filter_map(|id| self.workflow.agent(id));
-        let mut names: Vec<&str> =
-            of_agents.flat_map(|agent| agent.skills.iter().map(String::as_str)).collect();
+        let mut names: Vec<&String> = of_agents.flat_map(|agent| &agent.skills).collect();
         if let StepKind::Skill(call) = &step.kind {
             names.push(&call.skill);
         }
-        let mut seen = Vec::new();
-        names.retain(|name| {
-            !seen.contains(name) && {
-                seen.push(*name);
-                true
-            }
-        });
-        let skills = names.into_iter().filter_map(|name| self.context.context.skills.get(name));
-        skills
-            .map(|skill| {
-                (
-                    skill.name.clone(),
-                    skill.risk.as_str(),
-                    policy(self.context.context.approval, &skill.name, skill.risk),
-                )
-            })
-            .collect()
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        let CheckContext { skills, approval, .. } = self.context.context;
+        let found = names.into_iter().filter_map(|name| skills.get(name));
+        let needs = |name: &str, risk| policy(approval, name, risk);
+        found.map(|skill| (skill.name.clone(), skill.risk.as_str(), needs(&skill.name, skill.risk))).collect()
     }
 
     fn prompts(&self, step: &Step) -> Vec<String> {
