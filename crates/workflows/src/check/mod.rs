@@ -11,6 +11,7 @@ use adjutant_config::document::{Problems, Severity};
 use adjutant_config::{Approval, Policy};
 use adjutant_skills::risk::policy;
 use adjutant_skills::{Registry, Skill, WORKFLOW};
+use serde_json::{Map, Value};
 
 use super::language::definition::{Agent, Choice, OnFailure, Step, StepKind, SubWorkflow, Target, Workflow};
 use super::language::order::{targets, waves};
@@ -36,8 +37,7 @@ pub(crate) fn check(read: &ReadWorkflow, context: &CheckContext<'_>, problems: &
     }
     check.cycles(problems);
     for step in &read.workflow.steps {
-        let pointer = check.pointer(&step.id);
-        check.step(step, &pointer, problems);
+        check.step(step, read.pointer(&step.id), problems);
     }
     Names::new(read).check(problems);
 }
@@ -49,10 +49,6 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    fn pointer(&self, step: &str) -> String {
-        self.read.pointer(step).to_owned()
-    }
-
     fn agent(&self, agent: &Agent, problems: &mut Problems<'_>) {
         let pointer = format!("/workflow/agents/{}", agent.id);
         for skill in &agent.skills {
@@ -66,7 +62,7 @@ impl Check<'_> {
             };
             let pointers = ["tools", "skills"].map(|key| format!("{pointer}/{key}"));
             let names_it = |pointer: &&String| match problems.document.find(pointer).1.json() {
-                serde_json::Value::Array(list) => list.iter().any(|held| held == skill),
+                Value::Array(list) => list.iter().any(|held| held == skill),
                 held => held == *skill,
             };
             if let Some(pointer) = pointers.iter().find(names_it) {
@@ -161,7 +157,7 @@ impl Check<'_> {
                 None => "",
             };
             let message = format!("depends_on is a cycle: {path}; remove one of these dependencies{hint}");
-            problems.error(&format!("{}/depends_on", self.pointer(&first.id)), message);
+            problems.error(&format!("{}/depends_on", self.read.pointer(&first.id)), message);
         }
     }
 
@@ -313,34 +309,24 @@ impl Check<'_> {
 }
 
 /// Checks the arguments of a skill call as far as they are known before a run.
-fn arguments(
-    skill: &Skill,
-    given: &serde_json::Map<String, serde_json::Value>,
-    pointer: &str,
-    problems: &mut Problems<'_>,
-) {
+fn arguments(skill: &Skill, given: &Map<String, Value>, pointer: &str, problems: &mut Problems<'_>) {
     let pointer = format!("{pointer}/arguments");
     for argument in skill.arguments().iter().filter(|a| a.required && !given.contains_key(&a.name)) {
         problems
             .error(&pointer, format!("the skill '{}' needs the argument '{}'", skill.name, argument.name));
     }
-    let is_open =
-        |value: &serde_json::Value| value.to_string().contains("{{") || value.to_string().contains("{%");
-    let fixed = given.iter().filter(|(_, value)| !is_open(value));
-    let open = given.iter().filter(|(_, value)| is_open(value));
+    let is_open = |value: &Value| value.to_string().contains("{{") || value.to_string().contains("{%");
     // A template may become anything, so only the argument's name is checked.
-    let names = open.map(|(name, _)| (name.clone(), serde_json::Value::Null));
-    for (name, _) in
-        names.filter(|(name, _)| !skill.arguments().iter().any(|argument| argument.name == *name))
-    {
-        let hint = did_you_mean(&name, skill.arguments().iter().map(|argument| argument.name.as_str()));
+    let (open, fixed): (Map<String, Value>, Map<String, Value>) =
+        given.clone().into_iter().partition(|(_, value)| is_open(value));
+    for name in open.keys().filter(|name| !skill.has_argument(name)) {
+        let hint = did_you_mean(name, skill.arguments().iter().map(|argument| argument.name.as_str()));
         problems.error(&format!("{pointer}/{name}"), format!("the skill has no such argument{hint}"));
     }
-    let fixed: serde_json::Map<_, _> = fixed.map(|(name, value)| (name.clone(), value.clone())).collect();
     if fixed.is_empty() {
         return;
     }
-    let Err(errors) = skill.validate(&serde_json::Value::Object(fixed)) else { return };
+    let Err(errors) = skill.validate(&Value::Object(fixed)) else { return };
     for line in errors.lines().filter(|line| !line.ends_with(": is missing")) {
         let (path, message) = line.split_once(": ").unwrap_or(("", line));
         problems.error(&format!("{pointer}{path}"), message);

@@ -81,7 +81,7 @@ impl<'n> Names<'n> {
 
     fn step(&self, at: usize, step: &Step, pointer: &str, problems: &mut Problems<'_>) {
         let mut template = |template: &Template, extra: Extra, pointer: String| {
-            self.template(template, at, extra, &pointer, problems);
+            self.names(template.names(), at, extra, &pointer, problems);
         };
         if let Some(InputMapping::Template(input)) = &step.input {
             template(input, NOTHING, format!("{pointer}/input"));
@@ -138,7 +138,7 @@ impl<'n> Names<'n> {
                     Value::String(text) => {
                         // One that isn't a template has been reported.
                         if let Ok(template) = Template::new(text) {
-                            self.template(&template, at, NOTHING, &format!("{pointer}/{key}"), problems);
+                            self.names(template.names(), at, NOTHING, &format!("{pointer}/{key}"), problems);
                         }
                     }
                     Value::Array(list) => open.extend(list),
@@ -147,17 +147,6 @@ impl<'n> Names<'n> {
                 }
             }
         }
-    }
-
-    fn template(
-        &self,
-        template: &Template,
-        at: usize,
-        extra: Extra,
-        pointer: &str,
-        problems: &mut Problems<'_>,
-    ) {
-        self.names(template.names(), at, extra, pointer, problems);
     }
 
     fn names(&self, names: &[String], at: usize, extra: Extra, pointer: &str, problems: &mut Problems<'_>) {
