@@ -21,6 +21,7 @@ use tracing::Instrument;
 
 pub use report::Report;
 pub use structured_output::StructuredOutput;
+pub(crate) use structured_output::texts;
 pub use task::{AgentTask, Assigned, Assignment, Job};
 
 use adjutant_l10n as l10n;

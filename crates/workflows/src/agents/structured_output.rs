@@ -29,8 +29,8 @@ impl StructuredOutput {
         let output = Self {
             details: words(&get("details")),
             data: get("data"),
-            warnings: list(&get("warnings")),
-            suggestions: list(&get("suggestions")),
+            warnings: texts(&get("warnings")),
+            suggestions: texts(&get("suggestions")),
         };
         (summary.trim().to_owned(), Some(output).filter(|output| *output != Self::default()))
     }
@@ -70,7 +70,7 @@ fn words(value: &Value) -> String {
 }
 
 /// A list of texts; models write one text where they have one, too.
-fn list(value: &Value) -> Vec<String> {
+pub(crate) fn texts(value: &Value) -> Vec<String> {
     let all: Vec<String> = match value {
         Value::Array(all) => all.iter().map(words).collect(),
         other => vec![words(other)],

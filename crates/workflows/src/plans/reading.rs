@@ -7,7 +7,7 @@ use adjutant_types::AccessLevel;
 use serde_json::Value;
 
 use super::{MAX_STEPS, Plan, PlanStep, REVIEWER, file};
-use crate::agents::{AgentTask, Assignment, StructuredOutput};
+use crate::agents::{AgentTask, Assignment, StructuredOutput, texts};
 use crate::roles::RoleSet;
 use crate::trace::text::one_line;
 use crate::{CheckContext, is_name};
@@ -189,18 +189,4 @@ fn id(value: &Value) -> String {
         _ => String::new(),
     };
     if text.starts_with(|letter: char| letter.is_ascii_digit()) { format!("step_{text}") } else { text }
-}
-
-/// A list of texts; models write one text where they have one, too.
-fn texts(value: &Value) -> Vec<String> {
-    let text = |value: &Value| match value {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    let all = match value {
-        Value::Array(all) => all.iter().map(text).collect(),
-        other => vec![text(other)],
-    };
-    all.into_iter().filter(|text: &String| !text.is_empty()).collect()
 }
