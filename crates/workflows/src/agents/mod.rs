@@ -330,7 +330,7 @@ fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
     }
 }
 
-fn error(kind: ErrorKind, message: impl Into<ErrorText>) -> CallError {
+pub(crate) fn error(kind: ErrorKind, message: impl Into<ErrorText>) -> CallError {
     CallError { kind, message: message.into(), skill: None, recoverable: true, retry_after_s: None }
 }
 

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
-use adjutant_skills::call::CallError;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Result, runs};
@@ -54,14 +53,7 @@ impl Runner {
 }
 
 fn failed(kind: ErrorKind, why: &str) -> Option<String> {
-    let error = CallError {
-        kind,
-        message: why.to_owned().into(),
-        skill: None,
-        recoverable: true,
-        retry_after_s: None,
-    };
-    serde_json::to_string(&error).ok()
+    serde_json::to_string(&agents::error(kind, why.to_owned())).ok()
 }
 
 fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i64) -> AgentEnd {

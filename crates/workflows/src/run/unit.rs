@@ -183,7 +183,6 @@ fn closing(report: &Report) -> Closing {
         bailout: report.bailout,
         untrusted: report.untrusted,
         taint: report.taint.clone(),
-        undo: None,
-        started_at: None,
+        ..Closing::default()
     }
 }
