@@ -59,20 +59,14 @@ impl fmt::Display for Check {
         };
         match self {
             Self::Has { field, kind: None } => write!(f, "there is a field `{field}`"),
-            Self::Has { field, kind: Some(kind) } => {
-                write!(f, "there is a field `{field}`, {}", kind)
-            }
+            Self::Has { field, kind: Some(kind) } => write!(f, "there is a field `{field}`, {kind}"),
             Self::Count { of, min, max } => write!(f, "{} has {} members", list(of), range(*min, *max)),
             Self::Range { field, min, max } => write!(f, "`{}` is {}", key(field), range(*min, *max)),
             Self::NotEmpty { field } => write!(f, "{} is not empty", name(field.as_deref())),
             Self::OneOf { field, values } => write!(f, "`{}` is one of {}", key(field), values.join(", ")),
             Self::Length { is_words, min, max } => {
-                write!(
-                    f,
-                    "the text has {} {}",
-                    range(*min, *max),
-                    if *is_words { "words" } else { "characters" }
-                )
+                let unit = if *is_words { "words" } else { "characters" };
+                write!(f, "the text has {} {unit}", range(*min, *max))
             }
         }
     }
@@ -108,22 +102,19 @@ fn range(min: Option<f64>, max: Option<f64>) -> String {
 impl Check {
     /// Checks an output; the error is for the agent that tries again.
     pub fn judge(&self, output: &Value) -> Result<(), String> {
+        let counted = |count: usize, min: Option<f64>, max: Option<f64>| {
+            #[expect(clippy::cast_precision_loss, reason = "no list and no text is that long")]
+            let is_ok = within(count as f64, min, max);
+            if is_ok { Ok(()) } else { Err(format!("expected that {self}; it has {count}")) }
+        };
         let is_ok = match self {
             Self::Has { field, kind } => {
-                let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
+                let found = at(output, Some(field))?;
                 kind.as_ref().is_none_or(|kind| kind.fits(found))
             }
-            Self::Count { of, min, max } => {
-                let members = list(output, of.as_deref())?;
-                #[expect(clippy::cast_precision_loss, reason = "no list is that long")]
-                let count = members.len() as f64;
-                return within(count, *min, *max)
-                    .then_some(())
-                    .ok_or_else(|| format!("expected that {self}; it has {count}"));
-            }
+            Self::Count { of, min, max } => return counted(list(output, of.as_deref())?.len(), *min, *max),
             Self::Range { field, min, max } => {
-                let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
-                found.as_f64().is_some_and(|number| within(number, *min, *max))
+                at(output, Some(field))?.as_f64().is_some_and(|number| within(number, *min, *max))
             }
             Self::NotEmpty { field } => !is_empty(at(output, field.as_deref())?),
             Self::OneOf { field, values } => {
@@ -133,11 +124,7 @@ impl Check {
             Self::Length { is_words, min, max } => {
                 let text = text(output);
                 let length = if *is_words { text.split_whitespace().count() } else { text.chars().count() };
-                #[expect(clippy::cast_precision_loss, reason = "no text is that long")]
-                let length = length as f64;
-                return within(length, *min, *max)
-                    .then_some(())
-                    .ok_or_else(|| format!("expected that {self}; it has {length}"));
+                return counted(length, *min, *max);
             }
         };
         if is_ok { Ok(()) } else { Err(format!("expected that {self}")) }
