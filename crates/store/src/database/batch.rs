@@ -128,7 +128,7 @@ impl Batch {
 
     /// A statement that may or may not find rows.
     pub fn run<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
-        self.push(sql, arguments.into(), None, false)
+        self.push(Statement { sql, arguments: arguments.into(), must: None, returning: false })
     }
 
     /// A statement that must find a row; `why` says what is stale if it doesn't.
@@ -138,12 +138,12 @@ impl Batch {
         sql: &'static str,
         arguments: [Value; N],
     ) -> &mut Self {
-        self.push(sql, arguments.into(), Some(why), false)
+        self.push(Statement { sql, arguments: arguments.into(), must: Some(why), returning: false })
     }
 
     /// A statement that returns rows; the caller gets their first column, a number.
     pub fn returning<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
-        self.push(sql, arguments.into(), None, true)
+        self.push(Statement { sql, arguments: arguments.into(), must: None, returning: true })
     }
 
     /// A statement that must return a row.
@@ -153,7 +153,7 @@ impl Batch {
         sql: &'static str,
         arguments: [Value; N],
     ) -> &mut Self {
-        self.push(sql, arguments.into(), Some(why), true)
+        self.push(Statement { sql, arguments: arguments.into(), must: Some(why), returning: true })
     }
 
     pub fn append(&mut self, other: Self) -> &mut Self {
@@ -165,14 +165,8 @@ impl Batch {
         self.statements.is_empty()
     }
 
-    fn push(
-        &mut self,
-        sql: &'static str,
-        arguments: Vec<Value>,
-        must: Option<Stale>,
-        returning: bool,
-    ) -> &mut Self {
-        self.statements.push(Statement { sql, arguments, must, returning });
+    fn push(&mut self, statement: Statement) -> &mut Self {
+        self.statements.push(statement);
         self
     }
 }
