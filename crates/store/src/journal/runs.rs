@@ -108,9 +108,7 @@ pub async fn newest_of(
 pub async fn last_before(store: &Store, person: &PersonId, run: &RunRow) -> Result<Option<i64>> {
     const SQL: &str = "SELECT r.started_at FROM runs r JOIN turns t ON t.id = r.turn_id WHERE t.person_id = $1 \
         AND r.workflow = $2 AND r.ended_at <= $3 AND r.status IN ('complete', 'partial') ORDER BY t.seq DESC, r.seq DESC LIMIT 1";
-    let row: Option<(i64,)> =
-        store.first(SQL, &[person.into(), (&run.workflow).into(), run.started_at.into()]).await?;
-    Ok(row.map(|(at,)| at))
+    store.value(SQL, &[person.into(), (&run.workflow).into(), run.started_at.into()]).await
 }
 
 /// The runs of a turn, oldest first.

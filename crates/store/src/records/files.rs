@@ -150,13 +150,12 @@ pub async fn newest(
 }
 
 pub async fn ids(store: &Store, person: Option<&PersonId>) -> Result<Vec<FileId>> {
-    let rows: Vec<(FileId,)> = match person {
+    match person {
         Some(person) => {
-            store.all("SELECT id FROM attachments WHERE person_id = $1", &[person.into()]).await?
+            store.column("SELECT id FROM attachments WHERE person_id = $1", &[person.into()]).await
         }
-        None => store.all("SELECT id FROM attachments", &[]).await?,
-    };
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+        None => store.column("SELECT id FROM attachments", &[]).await,
+    }
 }
 
 /// Deletes the files that were sent before a time, and counts them.

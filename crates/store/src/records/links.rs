@@ -21,9 +21,8 @@ pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<()> {
 /// and what they have at providers. Earlier messages keep their author. False when nobody else has such a code.
 pub async fn join(store: &Store, code: &str, joining: &PersonId) -> Result<bool> {
     const OWNER: &str = "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3";
-    let owner: Option<(PersonId,)> =
-        store.first(OWNER, &[code.into(), store.now().into(), joining.into()]).await?;
-    let Some((person,)) = owner else { return Ok(false) };
+    let owner = [code.into(), store.now().into(), joining.into()];
+    let Some(person) = store.value::<PersonId>(OWNER, &owner).await? else { return Ok(false) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
     // Their words are kept again, as this person's, and their vectors are made again.

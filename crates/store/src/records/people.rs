@@ -96,10 +96,9 @@ pub async fn said_by<'a>(
     let mut sources = HashMap::new();
     for person in people {
         if !sources.contains_key(person) {
-            let found: Option<(String,)> =
-                store.first("SELECT name FROM people WHERE id = $1", &[person.into()]).await?;
-            let name = found.map_or_else(|| "somebody".to_owned(), |(name,)| name);
-            sources.insert(person.clone(), Taint::said_by(&name));
+            let sql = "SELECT name FROM people WHERE id = $1";
+            let name = store.value::<String>(sql, &[person.into()]).await?;
+            sources.insert(person.clone(), Taint::said_by(name.as_deref().unwrap_or("somebody")));
         }
     }
     Ok(sources)

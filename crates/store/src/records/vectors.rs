@@ -112,9 +112,8 @@ pub async fn of_space(
         (SELECT v.document, v.vector FROM search_words w JOIN search_vectors v ON v.document = w.document \
          WHERE w.space = $1 AND w.word = '#' AND v.model = $2 AND v.made > $3 AND v.vector <> '' \
          ORDER BY w.document DESC LIMIT $4 + 0) AS f";
-    let all: Option<(Option<String>,)> =
-        store.first(sql, &[space.into(), model.into(), after.into(), newest.into()]).await?;
-    let all = all.and_then(|(all,)| all).unwrap_or_default();
+    let arguments = [space.into(), model.into(), after.into(), newest.into()];
+    let all = store.value::<Option<String>>(sql, &arguments).await?.flatten().unwrap_or_default();
     let read = |row: &str| {
         let (document, vector) = row.split_once(' ')?;
         Some((document.parse::<i64>().ok()?.into(), BASE64_STANDARD.decode(vector).ok()?))
