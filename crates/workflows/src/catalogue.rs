@@ -140,7 +140,6 @@ impl Workflows {
         changes
     }
 
-    /// The current workflows, and the problems of their files.
     pub fn current(&self) -> Arc<Catalogue> {
         self.current.current()
     }

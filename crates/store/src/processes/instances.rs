@@ -8,7 +8,6 @@ use sqlx::FromRow;
 use super::leases::{self, Instance};
 use crate::{Batch, Result, Store};
 
-/// A process on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LivingInstance {
     pub id: InstanceId,

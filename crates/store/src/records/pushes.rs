@@ -73,17 +73,14 @@ pub fn subscribe(batch: &mut Batch, row: &SubscriptionRow, now: i64) {
     );
 }
 
-/// Notifies a session's browser no more.
 pub fn unsubscribe(batch: &mut Batch, session: &str) {
     batch.run("DELETE FROM push_subscriptions WHERE session_id = $1", [session.into()]);
 }
 
-/// Notifies no browser any more.
 pub fn unsubscribe_all(batch: &mut Batch) {
     batch.run("DELETE FROM push_subscriptions", []);
 }
 
-/// The browsers of a person that are notified.
 pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<SubscriptionRow>> {
     let sql = "SELECT s.session_id, s.endpoint, s.browser_key, s.auth, s.wants_news FROM push_subscriptions s \
                JOIN web_sessions w ON w.id = s.session_id WHERE w.person_id = $1";

@@ -5,7 +5,6 @@ use sqlx::FromRow;
 
 use crate::{Batch, Result, Stale, Store};
 
-/// A standing approval.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RuleRow {
     pub id: RuleId,
@@ -87,7 +86,6 @@ pub async fn by_id(store: &Store, id: &RuleId) -> Result<Option<RuleRow>> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
-/// Deletes the rules that ended before this time.
 pub async fn prune(store: &Store, before: i64) -> Result<()> {
     let batch = Batch::of("DELETE FROM rules WHERE ended_at < $1 OR expires_at < $1", [before.into()]);
     store.write(batch).await.map(drop)

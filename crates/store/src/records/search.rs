@@ -308,7 +308,6 @@ pub struct Neighbours {
     pub asked: bool,
 }
 
-/// The turns before and after each of these.
 pub async fn neighbours(store: &Store, turns: &[i64]) -> Result<Vec<Neighbours>> {
     let sql = of_seqs!(
         "SELECT t.seq, (SELECT max(b.seq) FROM turns b WHERE b.conversation_id = t.conversation_id AND b.seq < t.seq) \

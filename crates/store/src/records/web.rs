@@ -40,7 +40,6 @@ pub async fn offer(store: &Store, person: &PersonId) -> Result<String> {
     Ok(code)
 }
 
-/// Whom a code lets in.
 pub async fn person_of_code(store: &Store, code: &str) -> Result<Option<PersonId>> {
     let sql = "SELECT person_id FROM web_codes WHERE digest = $1 AND expires_at > $2";
     store.value(sql, &[digest(code).into(), store.now().into()]).await

@@ -72,7 +72,6 @@ fn may_end(step: &Step) -> bool {
     }
 }
 
-/// The index of each step.
 pub(crate) fn indices(steps: &[Step]) -> HashMap<&str, usize> {
     steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
 }

@@ -45,9 +45,7 @@ pub enum ValueType {
     Array,
     Object,
     String,
-    /// True or false.
     Boolean,
-    /// A whole number.
     Integer,
     Number,
 }

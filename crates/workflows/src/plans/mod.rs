@@ -52,7 +52,6 @@ pub struct Change {
     /// The steps that had not begun and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// The steps that are new.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
     /// The steps that are still to be done as they were planned.

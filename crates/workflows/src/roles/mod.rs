@@ -26,11 +26,8 @@ pub struct Role {
     pub model: Option<String>,
     /// The maximum rights of its agents.
     pub rights: RoleRights,
-    /// The maximum number of model calls of an agent.
     pub max_model_calls: Option<u32>,
-    /// The maximum number of skill calls of an agent.
     pub max_skill_calls: Option<u32>,
-    /// The time limit of its agents.
     pub max_duration: Option<Duration>,
     /// The part of the conversation that its agents see.
     pub context: ContextMode,

@@ -45,7 +45,6 @@ impl<'v> TemplateScope<'v> {
         }
     }
 
-    /// A text that goes to a model.
     pub(super) fn for_model(&self, template: &Template) -> Result<String, TemplateError> {
         let marked = || {
             let mut values = self.run.state.marked_values();

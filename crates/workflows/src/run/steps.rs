@@ -66,7 +66,6 @@ impl Run<'_> {
         self.workflow.agent(name).ok_or_else(|| Stop::Store(missing()))
     }
 
-    /// Waits until a step may start.
     async fn wait_for_start(&self, step: &Step, ready: i64) -> Result<(), StepError> {
         let Some(until) = &step.wait_until else { return Ok(()) };
         let text = until.render(&self.state.values());

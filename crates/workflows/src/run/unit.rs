@@ -46,7 +46,6 @@ impl Run<'_> {
         self.finish(key, row, end).await
     }
 
-    /// The name of an agent of this run in its turn.
     pub(super) fn name_of(&self, key: &str) -> String {
         name_of(self.row, key)
     }

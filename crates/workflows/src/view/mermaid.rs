@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::diagram::{Diagram, Shape};
 use crate::language::definition::Workflow;
 
-/// Draws a workflow as a Mermaid flowchart.
 pub fn mermaid(workflow: &Workflow) -> String {
     let diagram = Diagram::of(workflow);
     let mut out = "flowchart TD\n".to_owned();

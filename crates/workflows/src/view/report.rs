@@ -27,7 +27,6 @@ words! {
     }
 }
 
-/// The number of steps with this status.
 pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
     steps.iter().filter(|step| step.status == status).count()
 }

@@ -30,7 +30,6 @@ impl State {
         inner.reviews.warnings.extend(warning);
     }
 
-    /// The last review of a step.
     pub(in crate::run) fn review_of(&self, step: &str) -> Option<StepReview> {
         self.lock().reviews.verdicts.get(step).cloned()
     }
