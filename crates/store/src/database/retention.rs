@@ -82,7 +82,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied> {
         repeat(store, FOUND, before(age)).await?;
     }
     if let Some(age) = ages.memories {
-        emptied.memories = delete_memories(store, before(age)).await?;
+        emptied.memories = repeat(store, MEMORIES, before(age)).await?;
     }
     if let Some(age) = ages.files {
         emptied.files = files::delete_before(store, before(age)).await?;
@@ -260,11 +260,8 @@ const FOUND: &str = "UPDATE watch_items SET thing = NULL WHERE seq IN (SELECT se
 const KEYS: &str = "DELETE FROM watch_items WHERE seq IN (SELECT seq FROM watch_items \
     WHERE found_at < $1 AND state NOT IN ('new', 'later') LIMIT $2 + 0) RETURNING seq";
 
-async fn delete_memories(store: &Store, before: i64) -> Result<usize> {
-    const OLD: &str = "DELETE FROM memories WHERE seq IN (SELECT seq FROM memories WHERE created_at < $1 \
-                       ORDER BY created_at LIMIT $2 + 0) RETURNING seq";
-    repeat(store, OLD, before).await
-}
+const MEMORIES: &str = "DELETE FROM memories WHERE seq IN (SELECT seq FROM memories WHERE created_at < $1 \
+    ORDER BY created_at LIMIT $2 + 0) RETURNING seq";
 
 /// Repeats a statement that changes a few rows until none are left, and counts them.
 async fn repeat(store: &Store, sql: &'static str, before: i64) -> Result<usize> {

@@ -72,13 +72,8 @@ pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>> {
     let (channel, user): (Value, Value) = (pairing.channel.clone().into(), pairing.user_id.clone().into());
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM pairings WHERE code = $1", [code.into()]);
-    allow(
-        &mut batch,
-        channel.clone(),
-        user.clone(),
-        pairing.name.as_deref().unwrap_or_default(),
-        store.now(),
-    );
+    let name = pairing.name.as_deref().unwrap_or_default();
+    allow(&mut batch, channel.clone(), user.clone(), name, store.now());
     batch.run(
         "UPDATE inbox SET held = 0 WHERE held = 1 AND person_id = \
          (SELECT person_id FROM accounts WHERE channel = $1 AND user_id = $2)",

@@ -144,11 +144,11 @@ pub async fn due(store: &Store, reason: PushReason) -> Result<Vec<DueRow>> {
 
 /// Claims a message for sending: one instance can, while its browser is notified, and a question while it is open.
 pub fn claim(batch: &mut Batch, row: &DueRow, reason: PushReason, now: i64) {
-    let (session, message): (Value, Value) = ((&row.session_id).into(), (&row.message_id).into());
     if reason == PushReason::Closed {
         let sql = "UPDATE pushes SET state = 'closing', changed_at = $3 WHERE session_id = $1 AND message_id = $2 \
             AND (state = 'sent' OR changed_at <= $4 AND state <> 'closed')";
-        batch.must(Stale::DeliveredElsewhere, sql, [session, message, now.into(), (now - CLAIMED_MS).into()]);
+        let claimed = values! { &row.session_id, &row.message_id, now, now - CLAIMED_MS };
+        batch.must(Stale::DeliveredElsewhere, sql, claimed);
         return;
     }
     batch.must(
@@ -158,14 +158,9 @@ pub fn claim(batch: &mut Batch, row: &DueRow, reason: PushReason, now: i64) {
          EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = $3 AND q.outbox_id = $2 AND q.state = 'pending')) \
          ON CONFLICT (session_id, message_id) DO UPDATE SET changed_at = excluded.changed_at \
          WHERE pushes.state = 'sending' AND pushes.changed_at <= $5",
-        [
-            session,
-            message,
-            (&row.turn_id).into(),
-            now.into(),
-            (now - CLAIMED_MS).into(),
-            (reason == PushReason::Asked).into(),
-        ],
+        values! {
+            &row.session_id, &row.message_id, &row.turn_id, now, now - CLAIMED_MS, reason == PushReason::Asked
+        },
     );
 }
 
