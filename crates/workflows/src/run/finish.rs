@@ -305,18 +305,8 @@ fn without_ids(text: &str) -> Cow<'_, str> {
 }
 
 fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepReport {
-    let mut report = StepReport {
-        id: step.to_owned(),
-        agent,
-        status: state.status(),
-        attempts: 0,
-        duration_ms: 0,
-        output_bytes: 0,
-        error: None,
-        spent: None,
-        review: None,
-        redone: false,
-    };
+    let mut report =
+        StepReport { id: step.to_owned(), agent, status: state.status(), ..StepReport::default() };
     if let StepState::Ended(end) = state {
         report.attempts = end.attempts;
         report.duration_ms = end.ended - end.began;

@@ -14,8 +14,10 @@ pub struct Report {
 }
 
 words! {
+    #[derive(Default)]
     StepStatus {
         /// It hasn't started.
+        #[default]
         Pending = "pending",
         Running = "running",
         Waiting = "waiting",
@@ -80,7 +82,7 @@ pub struct StepReview {
     pub reason: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     pub id: String,
     /// Its agents or its skill.

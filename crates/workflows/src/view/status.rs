@@ -115,8 +115,6 @@ fn step_report(step: &Step, agent: Option<String>, units: &[(&ExecutionRow, &str
         duration_ms: began.zip(ended).map_or(0, |(began, ended)| (ended - began).max(0)),
         output_bytes: last.and_then(|row| row.result.as_ref()).map_or(0, String::len),
         error,
-        spent: None,
-        review: None,
-        redone: false,
+        ..StepReport::default()
     }
 }
