@@ -221,7 +221,7 @@ fn read_paths(paths: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
 pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Problem> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),
-        Err(error) => return vec![unread(folder, &format!("can't be read: {error}"))],
+        Err(error) => return vec![Problem::of_file(folder.display(), format!("can't be read: {error}"))],
     };
     let mut paths: Vec<PathBuf> = entries.filter(|path| is_file_name(path)).collect();
     paths.sort();
@@ -237,7 +237,8 @@ pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Problem> {
 
 /// Reads a file, at most up to the size limit.
 pub fn read_file(path: &Path) -> Result<File, Problem> {
-    let failed = |error: std::io::Error| unread(path, &format!("can't be read: {error}"));
+    let unread = |message: String| Problem::of_file(path.display(), message);
+    let failed = |error: std::io::Error| unread(format!("can't be read: {error}"));
     let mut bytes = Vec::new();
     let limit = u64::try_from(MAX_FILE + 1).unwrap_or(u64::MAX);
     std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
@@ -246,10 +247,6 @@ pub fn read_file(path: &Path) -> Result<File, Problem> {
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(File { name: path.display().to_string(), text }),
-        Err(_) => Err(unread(path, "is not UTF-8; save the file as UTF-8")),
+        Err(_) => Err(unread("is not UTF-8; save the file as UTF-8".to_owned())),
     }
-}
-
-fn unread(path: &Path, message: &str) -> Problem {
-    Problem::of_file(path.display(), message)
 }

@@ -71,11 +71,6 @@ fn skill(workflow: &Workflow) -> Skill {
     Skill::of_workflow(&workflow.name, summary(workflow), parameters(&workflow.inputs))
 }
 
-/// Whether a run asks for it when it's missing.
-fn is_asked(input: &Input) -> bool {
-    input.required && input.default.is_none()
-}
-
 fn summary(workflow: &Workflow) -> String {
     let mut line = workflow.description.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() > MAX_SUMMARY {
@@ -87,7 +82,8 @@ fn summary(workflow: &Workflow) -> String {
 
 /// The JSON Schema of a workflow's inputs.
 fn parameters(inputs: &[Input]) -> Value {
-    let required = inputs.iter().filter(|input| is_asked(input));
+    // A run asks for these when they are missing.
+    let required = inputs.iter().filter(|input| input.required && input.default.is_none());
     let required: Vec<&str> = required.map(|input| input.name.as_str()).collect();
     let properties: Map<String, Value> =
         inputs.iter().map(|input| (input.name.clone(), parameter(input))).collect();

@@ -1,7 +1,5 @@
 //! Reading and validating an agent's output.
 
-use std::borrow::Cow;
-
 use adjutant_l10n as l10n;
 use adjutant_skills::schema_misfit;
 use serde::Deserialize;
@@ -98,7 +96,7 @@ pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> 
             .ok_or_else(|| "the output is not JSON; answer with JSON alone".to_owned()),
         None => {
             let bare = unfenced(text);
-            let whole = if bare.starts_with(['{', '[']) { serde_json::from_str(&bare).ok() } else { None };
+            let whole = if bare.starts_with(['{', '[']) { serde_json::from_str(bare).ok() } else { None };
             Ok(whole.unwrap_or_else(|| Value::String(text.to_owned())))
         }
     }
@@ -107,7 +105,7 @@ pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> 
 /// The JSON in an answer: the whole answer, its fence, or from its first bracket on.
 pub(super) fn first_json(text: &str) -> Option<Value> {
     let bare = unfenced(text);
-    if let Ok(value) = serde_json::from_str(&bare) {
+    if let Ok(value) = serde_json::from_str(bare) {
         return Some(value);
     }
     let begins = bare.find(['{', '['])?;
@@ -115,13 +113,13 @@ pub(super) fn first_json(text: &str) -> Option<Value> {
 }
 
 /// The text of the only fence that an answer consists of.
-fn unfenced(text: &str) -> Cow<'_, str> {
+fn unfenced(text: &str) -> &str {
     let inner = text.trim().strip_prefix("```").and_then(|rest| {
         let (_, body) = rest.split_once('\n')?;
         let (body, after) = body.rsplit_once("```")?;
         after.trim().is_empty().then_some(body.trim())
     });
-    Cow::Borrowed(inner.unwrap_or(text.trim()))
+    inner.unwrap_or(text.trim())
 }
 
 #[cfg(test)]
