@@ -139,11 +139,8 @@ impl TaskGraph {
 
     /// An agent's report for the orchestrator's model, even if it hasn't ended.
     pub(super) fn report(&self, agent: &Agent) -> Report {
-        agent.report.clone().unwrap_or_else(|| {
-            let mut report = Report::of(&agent.row, &[]);
-            report.status = agent.status;
-            report
-        })
+        let open = || Report { status: agent.status, ..Report::of(&agent.row, &[]) };
+        agent.report.clone().unwrap_or_else(open)
     }
 
     /// Whether an agent has ended, and no open one goes on with what it did.

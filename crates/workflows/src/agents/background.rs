@@ -36,11 +36,8 @@ fn summary(ctx: &TurnContext, marked: &Taint, max_bytes: usize) -> PromptText {
     if summary.is_empty() || marked.clone().and(taint) != *marked {
         return PromptText::default();
     }
-    PromptText::from("Earlier in the conversation: ").with(PromptText::by_origin(
-        &ctx.turn.conversation.id,
-        taint,
-        summary,
-    ))
+    let summary = PromptText::by_origin(&ctx.turn.conversation.id, taint, summary);
+    PromptText::from("Earlier in the conversation: ").with(summary)
 }
 
 /// The newest messages that fit, in their order, after what is told about the person.
@@ -95,14 +92,11 @@ async fn named(ctx: &TurnContext, job: &Job, taint: &Taint) -> Result<Vec<Prompt
     let memories =
         memories::list(&ctx.store, &ctx.turn.person.id, &ctx.turn.conversation, "", MEMORIES).await?;
     for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
-        texts.push(if outside.contains_key(memory.id.as_str()) {
-            PromptText::system(format_args!(
-                "Memory {}: it holds text from outside; memory.search shows it",
-                memory.id
-            ))
-        } else {
-            PromptText::system(format_args!("Memory {}: ", memory.id)).with(PromptText::own(&memory.text))
-        });
+        let text = match outside.contains_key(memory.id.as_str()) {
+            true => PromptText::from("it holds text from outside; memory.search shows it"),
+            false => PromptText::own(&memory.text),
+        };
+        texts.push(PromptText::system(format_args!("Memory {}: ", memory.id)).with(text));
     }
     texts.truncate(MAX_NAMED);
     Ok(texts)

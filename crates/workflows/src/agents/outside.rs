@@ -34,11 +34,8 @@ impl Outside<'_> {
             return PromptText::system(self.ours);
         }
         results::cut(&mut text, max_bytes);
-        PromptText::system(format_args!("{}\n", self.ours)).with(PromptText::outside(
-            self.execution,
-            &self.source,
-            &text,
-        ))
+        let block = PromptText::outside(self.execution, &self.source, &text);
+        PromptText::system(format_args!("{}\n", self.ours)).with(block)
     }
 
     /// With a block for each item, as far as they fit into `max_bytes`.

@@ -101,11 +101,8 @@ impl Run<'_> {
             if end.how == StepOutcome::Skipped || (end.output.is_null() && end.outputs.is_none()) {
                 continue;
             }
-            texts.push(format!(
-                "Output of {}:\n{}",
-                step.id,
-                self.shown(&end.output, end.outside.as_deref())
-            ));
+            let shown = self.shown(&end.output, end.outside.as_deref());
+            texts.push(format!("Output of {}:\n{shown}", step.id));
         }
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }

@@ -282,10 +282,9 @@ impl Run<'_> {
             agent_id: self.name_of(&step.id),
             status: status.as_str().to_owned(),
             // The question isn't known before.
-            mission: if matches!(step.kind, StepKind::Approval(_)) {
-                l10n::runs::question()
-            } else {
-                title.clone()
+            mission: match step.kind {
+                StepKind::Approval(_) => l10n::runs::question(),
+                _ => title.clone(),
             },
             skill: None,
             depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),

@@ -108,11 +108,8 @@ impl Run<'_> {
             let result = self.shown(&Value::from(result), end.outside.as_deref());
             let StepKind::Agent(agent) = &step.kind else { continue };
             let task = self.workflow.agent(agent).map(|agent| agent.prompt.source()).unwrap_or_default();
-            let _ = write!(
-                text,
-                "\n\nStep {}\nTask: {task}\nSuccess criteria: {criteria}\nResult: {result}",
-                step.id
-            );
+            let _ = write!(text, "\n\nStep {}\nTask: {task}\n", step.id);
+            let _ = write!(text, "Success criteria: {criteria}\nResult: {result}");
         }
         text
     }

@@ -106,21 +106,16 @@ fn is_name(name: &str) -> bool {
 
 /// The kind of error, if it failed.
 fn error(execution: &Execution) -> Option<String> {
-    if !matches!(
-        execution.status,
-        ExecutionStatus::Failed | ExecutionStatus::Timeout | ExecutionStatus::Unknown
-    ) {
-        return None;
-    }
+    let otherwise = match execution.status {
+        ExecutionStatus::Failed | ExecutionStatus::Unknown => OTHER,
+        ExecutionStatus::Timeout => "timeout",
+        _ => return None,
+    };
     let kind = execution.error.as_ref().and_then(|error| error.get("kind")).and_then(Value::as_str);
     let is_word = |kind: &&str| {
         !kind.is_empty() && kind.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
     };
-    let kind = kind.filter(is_word).unwrap_or(match execution.status {
-        ExecutionStatus::Timeout => "timeout",
-        _ => OTHER,
-    });
-    Some(kind.to_owned())
+    Some(kind.filter(is_word).unwrap_or(otherwise).to_owned())
 }
 
 fn event(call: &ModelSpan) -> Event {

@@ -2,7 +2,7 @@
 
 use adjutant_l10n as l10n;
 
-use crate::language::definition::{Choice, Step, StepKind, Target, WaitFor, Workflow};
+use crate::language::definition::{Choice, Member, Step, StepKind, Target, WaitFor, Workflow};
 use crate::language::order::indices;
 use crate::trace::text::one_line;
 
@@ -112,13 +112,9 @@ fn node(workflow: &Workflow, step: &Step) -> Node {
                 WaitFor::AtLeast(1) => l10n::workflows::first_in_parallel(count),
                 WaitFor::AtLeast(some) => l10n::workflows::some_in_parallel(some, count),
             };
-            let line = |member: &crate::language::definition::Member| {
-                let agent = name(&member.agent);
-                if member.output_key == member.agent {
-                    agent
-                } else {
-                    format!("{agent} → {}", one_line(&member.output_key))
-                }
+            let line = |member: &Member| match name(&member.agent) {
+                agent if member.output_key == member.agent => agent,
+                agent => format!("{agent} → {}", one_line(&member.output_key)),
             };
             (Shape::Parallel, title, parallel.members.iter().map(line).collect())
         }

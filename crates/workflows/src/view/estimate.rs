@@ -164,11 +164,9 @@ fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: 
             .fold(Estimate::default(), Estimate::and),
         StepKind::Choice(route) => ways(route, &agent),
         StepKind::Map(map) => {
-            let count =
-                context.values.and_then(|values| map.over.items(values).ok()).map(|items| items.len());
-            let range =
-                count.and_then(|count| u64::try_from(count.min(MAX_ITEMS)).ok()).map(|count| (count, count));
-            let (min, max) = range.unwrap_or(ITEMS);
+            let items = context.values.and_then(|values| map.over.items(values).ok());
+            let count = items.and_then(|items| u64::try_from(items.len().min(MAX_ITEMS)).ok());
+            let (min, max) = count.map_or(ITEMS, |count| (count, count));
             agent(&map.agent).times(min, max).and(map.reduce.as_deref().map(agent).unwrap_or_default())
         }
         StepKind::Loop(repeat) => {
