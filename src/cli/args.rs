@@ -5,25 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-mod account;
+mod access;
 mod init;
-mod mcp;
-mod oauth;
-mod plan;
-mod secrets;
 mod skills;
-mod web;
 mod workflow;
 
-pub(crate) use account::AccountCommand;
+pub(crate) use access::{AccountCommand, OAuthCommand, PairCommand, SecretsCommand, WebCommand};
 pub(crate) use init::InitArgs;
-pub(crate) use mcp::McpCommand;
-pub(crate) use oauth::OAuthCommand;
-pub(crate) use plan::{PlanArgs, PlanCommand};
-pub(crate) use secrets::SecretsCommand;
-pub(crate) use skills::SkillsCommand;
-pub(crate) use web::WebCommand;
-pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
+pub(crate) use skills::{McpCommand, RolesCommand, SkillsCommand};
+pub(crate) use workflow::{PlanArgs, PlanCommand, RunArgs, WorkflowArgs, WorkflowCommand};
 
 /// Email, calendar and to-do lists from the chat apps you already use.
 #[derive(Debug, Parser)]
@@ -146,28 +136,6 @@ pub(crate) struct ChatArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum PairCommand {
-    /// List everyone who was let in, and the open codes
-    #[command(after_help = "Example:\n  adjutant pair list")]
-    List,
-    /// Let in the person who was given this code
-    #[command(after_help = "Example:\n  adjutant pair approve ABCD-2345")]
-    Approve {
-        /// The code
-        code: String,
-    },
-    /// Create a code that lets in the first person who sends it to the assistant
-    #[command(after_help = "Example:\n  adjutant pair invite")]
-    Invite,
-    /// Revoke someone's access
-    #[command(after_help = "Example:\n  adjutant pair revoke main:123456789")]
-    Revoke {
-        /// The person, as CHANNEL:USER-ID
-        who: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// List memories, of everyone or of one person
     #[command(after_help = "Example:\n  adjutant memory list Ada")]
@@ -180,25 +148,6 @@ pub(crate) enum MemoryCommand {
     Forget {
         /// The memory's id
         id: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RolesCommand {
-    /// List every role
-    #[command(after_help = "Example:\n  adjutant roles list")]
-    List,
-    /// Show a role: what it may do, its limits, its prompt
-    #[command(after_help = "Example:\n  adjutant roles show reviewer")]
-    Show {
-        /// The role's name
-        name: String,
-    },
-    /// Check role files and list every problem
-    #[command(after_help = "Example:\n  adjutant roles check skills/roles/lawyer.md")]
-    Check {
-        /// A role file, or a folder of them [default: all in use]
-        path: Option<PathBuf>,
     },
 }
 
@@ -249,7 +198,6 @@ pub(crate) struct UsageArgs {
                         The calls of the models cost what they always do. The exit status is 1 if something forbidden\n\
                         was done.")]
 pub(crate) struct EvalArgs {
-    /// The command
     #[command(subcommand)]
     pub(crate) command: Option<EvalCommand>,
     /// A model that is configured, or another one of its provider; may be repeated [default: the configured ones]
@@ -266,7 +214,6 @@ pub(crate) struct EvalArgs {
     pub(crate) json: bool,
 }
 
-/// The commands of `adjutant eval`
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {
     /// Compare models by your own messages: what they would do today, without doing it
