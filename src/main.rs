@@ -6,6 +6,7 @@ use adjutant::cli::{self, Cli, CliError};
 use adjutant::{heap, logging};
 use adjutant_config::Env;
 use adjutant_files::apart;
+use adjutant_models::provider::install_tls;
 use clap::Parser;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -26,8 +27,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<ExitCode, CliError> {
     let env = Env::of_process();
     let logs = logging::init(&env, cli.log_filter())?;
-    // Our dependencies bring two providers, so rustls needs a default; an error means it has one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::failed("can't start threads", error))?;
     let result = runtime.block_on(cli::run(cli, &env, &logs));

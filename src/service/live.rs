@@ -10,7 +10,7 @@ use adjutant_models::price::SharedPrice;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::models::{endpoints, price_of, unpriced};
+use super::models::{endpoints, unpriced};
 
 /// The part of the configuration that a running service reloads.
 pub struct LiveConfig {
@@ -71,7 +71,7 @@ impl LiveConfig {
         self.settings.replace(settings(config, allow));
         if !need_restart.iter().any(|name| name == MODEL) {
             for (price, endpoint) in self.prices.iter().zip(endpoints(&config.model)) {
-                price.set(price_of(endpoint));
+                price.set(endpoint.price);
             }
         }
         *self.state.lock() = State { is_rejected: false, need_restart: need_restart.clone() };

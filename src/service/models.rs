@@ -6,8 +6,8 @@ use std::sync::Arc;
 use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
 use adjutant_engine::orchestrator::BasicMode;
 use adjutant_models::counted::Counted;
-use adjutant_models::price::{Price, SharedPrice};
-use adjutant_models::provider::{self, Provider, ProviderConfig};
+use adjutant_models::price::SharedPrice;
+use adjutant_models::provider::{self, Provider};
 use adjutant_models::resilience::Resilient;
 use adjutant_models::{ModelError, NoModel, SharedModel};
 use adjutant_turn::journal::RateLimits;
@@ -85,11 +85,6 @@ pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint>
     chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback))
 }
 
-pub(super) fn price_of(endpoint: &Endpoint) -> Option<Price> {
-    let price = endpoint.price.as_ref();
-    price.map(|price| Price { input: price.input, cached_input: price.cached_input, output: price.output })
-}
-
 /// The models without a price, if there is a cost budget: it counts only what their provider reports, after each call.
 pub fn unpriced(config: &Config) -> Vec<String> {
     let limits = &config.limits;
@@ -109,7 +104,7 @@ pub fn unpriced(config: &Config) -> Vec<String> {
 pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
     match endpoint.provider.as_str() {
         BUILTIN => Ok(None),
-        _ => Provider::with_client(provider_config(endpoint), provider::http_client()?).map(Some),
+        _ => Provider::new(endpoint, provider::http_client()?).map(Some),
     }
 }
 
@@ -128,7 +123,7 @@ fn chain(
             prices.push(SharedPrice::default());
             continue;
         }
-        let provider = Provider::with_client(provider_config(endpoint), client.clone())?;
+        let provider = Provider::new(endpoint, client.clone())?;
         prices.push(provider.shared_price());
         let name = format!("{}/{}", endpoint.provider, endpoint.name);
         let model = Arc::new(Counted::new(name.clone(), Arc::new(provider)));
@@ -148,16 +143,4 @@ fn limit_of(endpoint: &Endpoint) -> (String, Option<&Secret>) {
     });
     let name = format!("{}/{}{}", endpoint.provider, endpoint.name, server.unwrap_or_default());
     (name, endpoint.api_key.as_ref())
-}
-
-fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
-    ProviderConfig {
-        provider: endpoint.provider.clone(),
-        name: endpoint.name.clone(),
-        api_key: endpoint.api_key.as_ref().map(|key| key.expose().to_owned()),
-        base_url: endpoint.base_url.clone(),
-        timeout: endpoint.timeout,
-        price: price_of(endpoint),
-        pictures: endpoint.takes_pictures(),
-    }
 }

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use adjutant_chat::ChatPort;
-use adjutant_config::{Config, VoiceService};
+use adjutant_config::Config;
 use adjutant_engine::gateway::speech::SpeechRenderer;
 use adjutant_engine::gateway::voice::{AT_ONCE, Transcriber};
 use adjutant_models::ModelError;
-use adjutant_models::voice::service::ServiceConfig;
 use adjutant_models::voice::{Service, Speaker, Voice};
 use adjutant_types::clock::SharedClock;
 use tokio::sync::Semaphore;
@@ -21,43 +20,29 @@ pub(super) fn transcriber(
     ports: &Arc<HashMap<String, Arc<dyn ChatPort>>>,
     clock: &SharedClock,
 ) -> Result<Transcriber, StartError> {
+    let voice = Voice {
+        transcribers: transcribers(config)?,
+        max_length: config.voice.max_length,
+        languages: config.voice.languages.clone(),
+        clock: clock.clone(),
+    };
     Ok(Transcriber {
-        voice: voice(config, clock)?,
+        voice,
         ports: ports.clone(),
         slots: Semaphore::new(AT_ONCE),
         folder: config.data_dir.clone(),
     })
 }
 
-fn voice(config: &Config, clock: &SharedClock) -> Result<Voice, ModelError> {
-    let voice = &config.voice;
-    Ok(Voice {
-        transcribers: transcribers(config)?,
-        max_length: voice.max_length,
-        languages: voice.languages.clone(),
-        clock: clock.clone(),
-    })
-}
-
-fn service(service: &VoiceService) -> Result<Service, ModelError> {
-    Service::new(ServiceConfig {
-        name: service.name.clone(),
-        base_url: service.base_url.clone(),
-        api_key: service.api_key.as_ref().map(|key| key.expose().to_owned()),
-        timeout: service.timeout,
-        usd_per_minute: service.price_per_minute,
-    })
-}
-
 /// The services that transcribe, for those who only try them.
 pub fn transcribers(config: &Config) -> Result<Vec<Service>, ModelError> {
-    config.voice.transcribe.iter().map(service).collect()
+    config.voice.transcribe.iter().map(Service::new).collect()
 }
 
 /// The service that speaks, if one is configured.
 pub fn speaker(config: &Config) -> Result<Option<Speaker>, ModelError> {
     let Some((speaker, voice)) = &config.voice.speak else { return Ok(None) };
-    Ok(Some(Speaker { service: service(speaker)?, voice: voice.clone() }))
+    Ok(Some(Speaker { service: Service::new(speaker)?, voice: voice.clone() }))
 }
 
 /// What delivery needs to say answers aloud; none if no service is configured.

@@ -40,7 +40,7 @@ pub use sections::channels::{ChannelConfig, Kind, Platform};
 pub use sections::limits::Limits;
 pub use sections::mcp::{McpClient, McpConfig, McpLaunch, McpRevision};
 pub use sections::memory::{Embeddings, Memory};
-pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price, is_loopback};
+pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price, is_loopback, provider_name};
 pub use sections::oauth::OAuthConfig;
 pub use sections::otlp::Otlp;
 pub use sections::retention::Retention;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use adjutant_config::Price;
 use parking_lot::RwLock;
 
 use super::{Request, Usage};
@@ -32,34 +33,22 @@ pub fn estimate(request: &Request) -> Usage {
     Usage { prompt: prompt as u64, cached: 0, completion: MAX_ANSWER }
 }
 
-/// US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    /// Tokens of the request.
-    pub input: f64,
-    /// Tokens of the request from the provider's cache; by default the same price.
-    pub cached_input: Option<f64>,
-    /// Tokens of the answer.
-    pub output: f64,
+/// The higher price of two in every respect.
+pub(crate) fn dearest(one: Price, other: Price) -> Price {
+    Price {
+        input: one.input.max(other.input),
+        cached_input: one.cached_input.zip(other.cached_input).map(|(a, b)| a.max(b)),
+        output: one.output.max(other.output),
+    }
 }
 
-impl Price {
-    /// The higher price of two in every respect.
-    #[must_use]
-    pub fn dearest(self, other: Self) -> Self {
-        Self {
-            input: self.input.max(other.input),
-            cached_input: self.cached_input.zip(other.cached_input).map(|(a, b)| a.max(b)),
-            output: self.output.max(other.output),
-        }
-    }
-
+impl Usage {
     /// The cost of these tokens in US dollars.
-    pub fn cost(&self, usage: &Usage) -> f64 {
-        let cached = usage.cached.min(usage.prompt);
-        let fresh = usage.prompt - cached;
-        let cached_price = self.cached_input.unwrap_or(self.input);
-        (fresh as f64 * self.input + cached as f64 * cached_price + usage.completion as f64 * self.output)
+    pub fn cost(&self, price: &Price) -> f64 {
+        let cached = self.cached.min(self.prompt);
+        let fresh = self.prompt - cached;
+        let cached_price = price.cached_input.unwrap_or(price.input);
+        (fresh as f64 * price.input + cached as f64 * cached_price + self.completion as f64 * price.output)
             / 1e6
     }
 }
@@ -96,20 +85,20 @@ mod tests {
     fn cached_tokens_have_their_own_price() {
         let price = Price { input: 3.0, cached_input: Some(0.3), output: 15.0 };
         let usage = Usage { prompt: 1_000_000, cached: 400_000, completion: 100_000 };
-        assert!((price.cost(&usage) - (1.8 + 0.12 + 1.5)).abs() < 1e-9);
+        assert!((usage.cost(&price) - (1.8 + 0.12 + 1.5)).abs() < 1e-9);
     }
 
     #[test]
     fn without_a_cached_price_all_input_costs_the_same() {
         let price = Price { input: 2.0, cached_input: None, output: 8.0 };
         let usage = Usage { prompt: 1_000_000, cached: 900_000, completion: 0 };
-        assert!((price.cost(&usage) - 2.0).abs() < 1e-9);
+        assert!((usage.cost(&price) - 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_provider_that_counts_more_cached_than_prompt_tokens_costs_no_negative_money() {
         let price = Price { input: 1.0, cached_input: Some(1.0), output: 1.0 };
         let usage = Usage { prompt: 10, cached: 20, completion: 0 };
-        assert!((price.cost(&usage) - 10.0 / 1e6).abs() < 1e-12);
+        assert!((usage.cost(&price) - 10.0 / 1e6).abs() < 1e-12);
     }
 }

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use adjutant_chat::LiveText;
 use adjutant_chat::suggest::nearest;
+use adjutant_config::{Endpoint, Secret, provider_name};
 use async_trait::async_trait;
 use futures::StreamExt;
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatOptions, ChatStreamEvent, ReasoningEffort};
-use genai::resolver::{AuthData, Endpoint, ProviderConfig as Target};
+use genai::resolver::{self, AuthData};
 use serde_json::json;
 use tracing::instrument::WithSubscriber;
 
@@ -27,50 +28,15 @@ use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request};
 /// The longest answer, in bytes: twice what the models that write most can write.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-#[derive(Clone)]
-pub struct ProviderConfig {
-    /// One of [`providers`].
-    pub provider: String,
-    /// The model's name, as the provider calls it.
-    pub name: String,
-    pub api_key: Option<String>,
-    /// Another address than the provider's own.
-    pub base_url: Option<String>,
-    /// The time for one call, from the request to the last word of the answer.
-    pub timeout: Duration,
-    /// The price, used where the provider reports no cost.
-    pub price: Option<Price>,
-    pub pictures: bool,
-}
-
-impl std::fmt::Debug for ProviderConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProviderConfig")
-            .field("provider", &self.provider)
-            .field("name", &self.name)
-            .field("api_key", &self.api_key.as_ref().map(|_| "***"))
-            .field("base_url", &self.base_url)
-            .field("timeout", &self.timeout)
-            .field("price", &self.price)
-            .field("pictures", &self.pictures)
-            .finish()
-    }
-}
-
 /// The providers' names in the configuration, sorted. (`builtin` needs no provider.)
 pub fn providers() -> Vec<&'static str> {
-    let mut names: Vec<_> = AdapterKind::all().iter().map(config_name).collect();
+    let mut names: Vec<_> = AdapterKind::all().iter().map(provider_name).collect();
     names.sort_unstable();
     names
 }
 
-fn config_name(kind: &AdapterKind) -> &'static str {
-    // Our contract writes it as the company does.
-    if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
-}
-
 fn kind_of(provider: &str) -> Result<AdapterKind, ModelError> {
-    if let Some(kind) = AdapterKind::all().iter().find(|kind| config_name(kind) == provider) {
+    if let Some(kind) = AdapterKind::all().iter().find(|kind| provider_name(kind) == provider) {
         return Ok(*kind);
     }
     let names = providers();
@@ -84,8 +50,8 @@ fn kind_of(provider: &str) -> Result<AdapterKind, ModelError> {
     Err(ModelError::new(ModelErrorKind::Refused, message))
 }
 
-/// Chooses the one TLS implementation of this process; called first thing in `main`. Calling it
-/// again does nothing.
+/// Chooses the one TLS implementation of this process, because our dependencies bring two; called first thing in `main`.
+/// Calling it again does nothing.
 pub fn install_tls() {
     // An error means that it is chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -117,18 +83,13 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// A model with an HTTP client of its own.
-    pub fn new(config: ProviderConfig) -> Result<Self, ModelError> {
-        Self::with_client(config, http_client()?)
-    }
-
-    pub fn with_client(config: ProviderConfig, http: reqwest::Client) -> Result<Self, ModelError> {
+    pub fn new(config: &Endpoint, http: reqwest::Client) -> Result<Self, ModelError> {
         let kind = kind_of(&config.provider)?;
         if config.name.trim().is_empty() {
             let message = "[model] name is empty; set it to the provider's name of the model";
             return Err(ModelError::new(ModelErrorKind::Refused, message));
         }
-        let key = config.api_key.as_deref().unwrap_or_default().trim().to_owned();
+        let key = config.api_key.as_ref().map_or("", Secret::expose).trim().to_owned();
         if key.is_empty() && config.base_url.is_none() && needs_key(kind) {
             let variable = config.provider.to_uppercase();
             let message = format!(
@@ -138,21 +99,21 @@ impl Provider {
             return Err(ModelError::new(ModelErrorKind::Auth, message));
         }
         let endpoint = match config.base_url.as_deref() {
-            Some(address) => Some(Endpoint::from_owned(base_url(address, kind)?)),
+            Some(address) => Some(resolver::Endpoint::from_owned(base_url(address, kind)?)),
             None => None,
         };
         // The key is always given, an empty one too: else the library would look for one in the
         // environment and send it to whatever `base_url` says.
-        let target = Target { endpoint, auth: Some(AuthData::Key(key.clone())) };
+        let target = resolver::ProviderConfig { endpoint, auth: Some(AuthData::Key(key.clone())) };
         let client = genai::Client::builder()
             .with_reqwest(http)
             .append_provider_config(kind, target)
             .build()
             .map_err(|error| failure::of_library(&error, &key))?;
-        let ProviderConfig { name, timeout, price, pictures, .. } = config;
-        let shared = SharedPrice::default();
-        shared.set(price);
-        Ok(Self { client, kind, name, key, timeout, price: shared, pictures })
+        let price = SharedPrice::default();
+        price.set(config.price);
+        let (name, timeout, pictures) = (config.name.clone(), config.timeout, config.takes_pictures());
+        Ok(Self { client, kind, name, key, timeout, price, pictures })
     }
 
     /// Its price, which may be changed.
@@ -180,7 +141,7 @@ impl Provider {
                 ChatStreamEvent::ToolCallChunk(_) => request.live.iter().for_each(LiveText::withdraw),
                 ChatStreamEvent::End(end) => {
                     let usage = end.captured_usage.as_ref().map(response::usage).unwrap_or_default();
-                    let priced = || self.price.get().map(|price| price.cost(&usage));
+                    let priced = || self.price.get().map(|price| usage.cost(&price));
                     let cost_usd = frames.cost().or_else(priced).unwrap_or_default();
                     return match response::read(end, &frames, thought, request) {
                         Ok(mut answer) => {
@@ -264,7 +225,7 @@ fn base_url(address: &str, kind: AdapterKind) -> Result<String, ModelError> {
         let message = format!(
             "[model] base_url can't be changed for {}; for a server that speaks OpenAI's protocol use \
              provider = \"openai\"",
-            config_name(&kind)
+            provider_name(&kind)
         );
         return Err(ModelError::new(ModelErrorKind::Refused, message));
     }

@@ -7,7 +7,7 @@ use adjutant_types::clock::{Clock, SharedClock};
 use adjutant_types::metrics;
 use async_trait::async_trait;
 
-use super::price::Price;
+use super::price::{Price, dearest};
 use super::{Model, ModelError, ModelErrorKind, ModelResponse, Request, SharedModel, Usage};
 
 const TRIES: u32 = 4;
@@ -59,7 +59,7 @@ impl Model for Resilient {
     }
 
     fn price(&self) -> Option<Price> {
-        self.models.iter().filter_map(|(_, model)| model.price()).reduce(Price::dearest)
+        self.models.iter().filter_map(|(_, model)| model.price()).reduce(dearest)
     }
 
     fn takes_pictures(&self) -> bool {

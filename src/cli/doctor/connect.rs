@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::Finding;
 use adjutant_config::{Config, OAuthConfig, People};
+use adjutant_models::provider::install_tls;
 use adjutant_skills::accounts::{LOOPBACK, SecretStore, back_at};
 use adjutant_store::{Store, StoreError, connected};
 use adjutant_types::{AccountState, ProviderKind};
@@ -76,7 +77,7 @@ async fn known(oauth: &OAuthConfig, back: Option<&str>, section: &str) -> Findin
 
 /// Begins a login; returns why the provider doesn't go on with it.
 async fn begun(oauth: &OAuthConfig, back: Option<&str>) -> Result<Option<String>, reqwest::Error> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     let redirect = reqwest::redirect::Policy::none();
     let client = Client::builder().redirect(redirect).timeout(PATIENCE).build()?;
     let scope = oauth.scopes.join(" ");

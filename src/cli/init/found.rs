@@ -140,7 +140,7 @@ mod tests {
     }
 
     async fn found(list: &str, vars: &[(&str, &str)]) -> Vec<Found> {
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        adjutant_models::provider::install_tls();
         let vars = [&[(VARIABLE, list)][..], vars].concat();
         find(&Env::made_up(vars, "/nowhere")).await
     }

@@ -186,7 +186,8 @@ impl Price {
 
 fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let written = text(value, reader)?;
-    let providers: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
+    let all = AdapterKind::all().iter().map(provider_name);
+    let providers: Vec<&str> = [BUILTIN].into_iter().chain(all).collect();
     // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
     let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
     if let Some(name) = providers.iter().find(|name| plain(name) == plain(&written)) {
@@ -202,7 +203,7 @@ fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
 }
 
 /// The provider's name as we spell it in the configuration.
-fn spelling(kind: &AdapterKind) -> &'static str {
+pub fn provider_name(kind: &AdapterKind) -> &'static str {
     if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
 }
 

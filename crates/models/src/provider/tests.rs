@@ -8,16 +8,20 @@ use crate::{Message, Picture, Role, SharedModel, Tool, ToolCall, Usage};
 
 const KEY: &str = "sk-secret-0123456789";
 
-fn config(provider: &str, fake: &FakeModel) -> ProviderConfig {
-    ProviderConfig {
+fn config(provider: &str, fake: &FakeModel) -> Endpoint {
+    Endpoint {
         provider: provider.into(),
         name: "gpt-test".into(),
-        api_key: Some(KEY.into()),
+        api_key: Some(Secret::new(KEY)),
         base_url: Some(fake.base_url()),
         timeout: Duration::from_secs(20),
-        price: None,
-        pictures: true,
+        pictures: Some(true),
+        ..Endpoint::default()
     }
+}
+
+fn made(config: Endpoint) -> Result<Provider, ModelError> {
+    Provider::new(&config, http_client()?)
 }
 
 fn ask() -> Request {
@@ -56,7 +60,7 @@ async fn answer_to(
     reply: Reply,
 ) -> (Result<ModelResponse, ModelError>, Value) {
     let fake = FakeModel::start(move |_| reply.clone());
-    let result = Provider::new(config(provider, &fake)).unwrap().call(request).await;
+    let result = made(config(provider, &fake)).unwrap().call(request).await;
     let body = fake.received().first().map(|received| received.body.clone()).unwrap_or_default();
     (result, body)
 }
@@ -78,7 +82,7 @@ async fn text_usage_and_the_answering_model_come_back() {
     let usage =
         json!({"prompt_tokens": 50, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 40}});
     let fake = FakeModel::start(move |_| Reply::text("Grüße, world").usage(usage.clone()));
-    let answer = Provider::new(config("openai", &fake)).unwrap().call(&ask()).await.unwrap();
+    let answer = made(config("openai", &fake)).unwrap().call(&ask()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.model.as_str()), ("Grüße, world", "gpt-test"));
     assert_eq!(answer.usage, Usage { prompt: 50, cached: 40, completion: 7 });
     let received = &fake.received()[0];
@@ -96,8 +100,8 @@ async fn the_cost_is_the_providers_else_by_price() {
         [(reported, 0.0123), (json!({"prompt_tokens": 1000, "completion_tokens": 10}), 0.011)]
     {
         let fake = FakeModel::start(move |_| Reply::text("hi").usage(usage.clone()));
-        let config = ProviderConfig { price, ..config("openrouter", &fake) };
-        let answer = Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        let config = Endpoint { price, ..config("openrouter", &fake) };
+        let answer = made(config).unwrap().call(&ask()).await.unwrap();
         assert!((answer.cost_usd - cost).abs() < 1e-9, "{}", answer.cost_usd);
         assert_eq!(fake.received()[0].body["usage"], json!({"include": true}));
     }
@@ -188,8 +192,8 @@ async fn what_the_system_says_later_stays_behind_the_history_that_is_cached() {
     );
     assert_eq!(body.to_string().matches("cache_control").count(), 2);
     let fake = FakeModel::start(|_| Reply::text("hi"));
-    let config = ProviderConfig { name: "anthropic/claude-test".into(), ..config("openrouter", &fake) };
-    Provider::new(config).unwrap().call(&ask_later()).await.unwrap();
+    let config = Endpoint { name: "anthropic/claude-test".into(), ..config("openrouter", &fake) };
+    made(config).unwrap().call(&ask_later()).await.unwrap();
     let body = fake.received()[0].body.clone();
     assert_eq!(body["messages"][3], message("assistant", cached("hi")));
     assert_eq!(body["messages"][4], message("user", "now".into()));
@@ -206,8 +210,8 @@ async fn anthropics_models_that_think_by_default_are_asked_not_to() {
     for (name, thinking) in
         [("claude-sonnet-5", json!({"type": "disabled"})), ("claude-sonnet-4-5", Value::Null)]
     {
-        let config = ProviderConfig { name: name.into(), ..config("anthropic", &fake) };
-        Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        let config = Endpoint { name: name.into(), ..config("anthropic", &fake) };
+        made(config).unwrap().call(&ask()).await.unwrap();
         assert_eq!(fake.received().pop().unwrap().body["thinking"], thinking, "{name}");
     }
 }
@@ -216,8 +220,8 @@ async fn anthropics_models_that_think_by_default_are_asked_not_to() {
 async fn openrouter_gets_the_breakpoint_for_anthropics_models_only() {
     for (name, breakpoints) in [("anthropic/claude-sonnet-4.5", 1), ("openai/gpt-5", 0)] {
         let fake = FakeModel::start(|_| Reply::text("hi"));
-        let config = ProviderConfig { name: name.into(), ..config("openrouter", &fake) };
-        Provider::new(config).unwrap().call(&ask_again()).await.unwrap();
+        let config = Endpoint { name: name.into(), ..config("openrouter", &fake) };
+        made(config).unwrap().call(&ask_again()).await.unwrap();
         let body = fake.received()[0].body.clone();
         assert_eq!(body["model"], name);
         assert_eq!(body.to_string().matches(r#""cache_control":{"type":"ephemeral"}"#).count(), breakpoints);
@@ -233,8 +237,8 @@ async fn openrouter_gets_the_breakpoint_for_anthropics_models_only() {
 async fn a_provider_with_two_protocols_makes_no_call_twice() {
     let fake = FakeModel::start(|_| Reply::call("use_skill", &json!({"skill": "a"})));
     for name in ["glm-5", "minimax-m2"] {
-        let config = ProviderConfig { name: name.into(), ..config("opencode_go", &fake) };
-        let answer = Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        let config = Endpoint { name: name.into(), ..config("opencode_go", &fake) };
+        let answer = made(config).unwrap().call(&ask()).await.unwrap();
         assert_eq!(answer.tool_calls.len(), 1, "{name}");
         assert_eq!(answer.tool_calls[0].arguments, r#"{"skill":"a"}"#);
     }
@@ -260,8 +264,8 @@ async fn base_url_is_the_only_address_that_any_provider_is_asked_at() {
     for provider in providers() {
         let before = fake.received().len();
         let name = if provider == "vertex" { "gemini-test" } else { "gpt-test" };
-        let config = ProviderConfig { name: name.into(), ..config(provider, &fake) };
-        match Provider::with_client(config, http.clone()) {
+        let config = Endpoint { name: name.into(), ..config(provider, &fake) };
+        match Provider::new(&config, http.clone()) {
             Ok(model) => drop(model.call(&ask()).await),
             Err(error) => {
                 assert!(error.message.starts_with("[model] base_url can't be changed for "), "{error}");
@@ -276,8 +280,8 @@ async fn base_url_is_the_only_address_that_any_provider_is_asked_at() {
 async fn a_models_name_goes_over_the_wire_as_it_is() {
     let fake = FakeModel::start(|_| Reply::text("hi"));
     for name in ["qwen/qwen3-max", "some-model-low", "plain"] {
-        let config = ProviderConfig { name: name.into(), ..config("openrouter", &fake) };
-        Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        let config = Endpoint { name: name.into(), ..config("openrouter", &fake) };
+        made(config).unwrap().call(&ask()).await.unwrap();
         let body = fake.received().pop().unwrap().body;
         assert_eq!((&body["model"], body.get("reasoning_effort")), (&json!(name), None));
     }
@@ -382,8 +386,8 @@ async fn a_text_in_tokens_is_read_while_it_is_written() {
 async fn silence_is_a_timeout_before_the_answer_and_in_the_middle_of_it() {
     let error = |reply: Reply, timeout: Duration| async move {
         let fake = FakeModel::start(move |_| reply.clone());
-        let config = ProviderConfig { timeout, ..config("openai", &fake) };
-        Provider::new(config).unwrap().call(&ask()).await.unwrap_err()
+        let config = Endpoint { timeout, ..config("openai", &fake) };
+        made(config).unwrap().call(&ask()).await.unwrap_err()
     };
     let never = error(Reply::hang(), Duration::from_millis(200)).await;
     assert_eq!(never.kind, ModelErrorKind::Timeout);
@@ -398,8 +402,8 @@ async fn silence_is_a_timeout_before_the_answer_and_in_the_middle_of_it() {
 async fn a_refused_key_leads_to_the_fallback() {
     let refusing = FakeModel::start(|_| Reply::status(401, "no"));
     let willing = FakeModel::start(|_| Reply::text("from the second"));
-    let first: SharedModel = Arc::new(Provider::new(config("openai", &refusing)).unwrap());
-    let second: SharedModel = Arc::new(Provider::new(config("anthropic", &willing)).unwrap());
+    let first: SharedModel = Arc::new(made(config("openai", &refusing)).unwrap());
+    let second: SharedModel = Arc::new(made(config("anthropic", &willing)).unwrap());
     let models = vec![("first".into(), first), ("second".into(), second)];
     let chain = Resilient::new(models, FixedClock::at("2026-01-01T00:00:00Z"));
     assert_eq!(chain.call(&ask()).await.unwrap().text, "from the second");
@@ -450,7 +454,7 @@ async fn no_connection_is_said_without_the_address_path() {
     let config = config("openai", &fake);
     drop(fake);
     // The listener goes when its thread has noticed; until then the connection is closed unread.
-    let error = Provider::new(config).unwrap().call(&ask()).await.unwrap_err();
+    let error = made(config).unwrap().call(&ask()).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Network, "{error}");
     assert!(error.message.contains("127.0.0.1") && !error.message.contains("/v1"), "{error}");
 }
@@ -484,7 +488,7 @@ async fn the_key_reaches_neither_errors_nor_the_log() {
     });
     let config = config("openai", &fake);
     assert!(!format!("{config:?}").contains(KEY));
-    let error = Provider::new(config).unwrap().call(&ask()).await.unwrap_err();
+    let error = made(config).unwrap().call(&ask()).await.unwrap_err();
     assert!(error.message.contains("***") && !format!("{error:?}").contains(KEY), "{error:?}");
     tracing::info!("the log works");
     let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
@@ -492,16 +496,14 @@ async fn the_key_reaches_neither_errors_nor_the_log() {
 }
 
 fn fault(provider: &str, key: Option<&str>, base_url: Option<&str>) -> String {
-    let config = ProviderConfig {
+    let config = Endpoint {
         provider: provider.into(),
         name: "m".into(),
-        api_key: key.map(String::from),
+        api_key: key.map(Secret::new),
         base_url: base_url.map(String::from),
-        timeout: Duration::from_secs(1),
-        price: None,
-        pictures: false,
+        ..Endpoint::default()
     };
-    Provider::new(config).map(drop).unwrap_err().message
+    made(config).map(drop).unwrap_err().message
 }
 
 #[test]
@@ -522,24 +524,16 @@ fn the_providers_of_the_contract_are_known_and_need_no_more_than_it_says() {
     for provider in ["openrouter", "openai", "anthropic", "gemini", "ollama"] {
         assert!(providers().contains(&provider), "{provider}");
     }
-    let config = ProviderConfig {
-        provider: "ollama".into(),
-        name: "qwen3".into(),
-        api_key: None,
-        base_url: None,
-        timeout: Duration::from_secs(1),
-        price: None,
-        pictures: false,
-    };
-    Provider::new(config).unwrap();
+    let config = Endpoint { provider: "ollama".into(), name: "qwen3".into(), ..Endpoint::default() };
+    made(config).unwrap();
 }
 
 #[tokio::test]
 async fn a_base_url_needs_neither_its_last_slash_nor_a_key() {
     let fake = FakeModel::start(|_| Reply::text("hi"));
     let address = fake.base_url().trim_end_matches('/').to_owned();
-    let config = ProviderConfig { base_url: Some(address), api_key: None, ..config("openai", &fake) };
-    assert_eq!(Provider::new(config).unwrap().call(&ask()).await.unwrap().text, "hi");
+    let config = Endpoint { base_url: Some(address), api_key: None, ..config("openai", &fake) };
+    assert_eq!(made(config).unwrap().call(&ask()).await.unwrap().text, "hi");
     assert_eq!(fake.received()[0].headers["authorization"].trim(), "Bearer");
 }
 
@@ -561,9 +555,9 @@ async fn pictures_go_to_models_that_look_at_them_and_others_are_told() {
     {
         for pictures in [true, false] {
             let fake = FakeModel::start(|_| Reply::text("A cat."));
-            let config = ProviderConfig { name: name.into(), pictures, ..config(provider, &fake) };
+            let config = Endpoint { name: name.into(), pictures: Some(pictures), ..config(provider, &fake) };
             // Another protocol's answer isn't read; the request counts.
-            let _ = Provider::new(config).unwrap().call(&request).await;
+            let _ = made(config).unwrap().call(&request).await;
             let body = fake.received()[0].body.to_string();
             let unseen = if pictures { 1 } else { 2 };
             assert_eq!(body.contains("iVBORw0KGgo="), pictures, "{provider}: {body}");

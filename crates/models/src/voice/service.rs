@@ -4,6 +4,7 @@ use std::io::{Seek, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use adjutant_config::VoiceService;
 use futures::{StreamExt, stream};
 use reqwest::Body;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -29,28 +30,17 @@ pub struct Service {
     is_brief: AtomicBool,
 }
 
-pub struct ServiceConfig {
-    pub name: String,
-    /// The address of the service; it ends in a slash.
-    pub base_url: String,
-    pub api_key: Option<String>,
-    /// How long a call may take, beside the length of the sound.
-    pub timeout: Duration,
-    /// US dollars for a minute of sound.
-    pub usd_per_minute: f64,
-}
-
 impl Service {
     /// Prepares a service; nothing is sent yet.
-    pub fn new(config: ServiceConfig) -> Result<Self, ModelError> {
-        // These models refuse the longer answer.
-        let is_brief = AtomicBool::new(config.name.starts_with("gpt-"));
+    pub fn new(config: &VoiceService) -> Result<Self, ModelError> {
+        let key = config.api_key.as_ref().map(|key| key.expose().to_owned());
         Ok(Self {
-            name: config.name,
-            api: Api::new(&config.base_url, config.api_key)?,
+            name: config.name.clone(),
+            api: Api::new(&config.base_url, key)?,
             timeout: config.timeout,
-            usd_per_minute: config.usd_per_minute,
-            is_brief,
+            usd_per_minute: config.price_per_minute,
+            // These models refuse the longer answer.
+            is_brief: AtomicBool::new(config.name.starts_with("gpt-")),
         })
     }
 

@@ -74,7 +74,7 @@ impl Drop for Reservation {
 /// The maximum that a call may use, at least 1 of each.
 pub fn estimate(model: &dyn Model, request: &Request) -> Amount {
     let usage = price::estimate(request);
-    let usd = model.price().map_or(0.0, |price| price.cost(&usage));
+    let usd = model.price().map_or(0.0, |price| usage.cost(&price));
     let amount = Amount::new(usage.prompt + usage.completion, usd);
     Amount { tokens: amount.tokens.max(1), nano_usd: amount.nano_usd.max(1) }
 }

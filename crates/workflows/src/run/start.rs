@@ -116,11 +116,7 @@ impl Runner {
             limits: &ctx.limits.budget.limits,
             roles: Some(&roles),
             model: "",
-            price: self.agents.model.price().map(|price| adjutant_config::Price {
-                input: price.input,
-                cached_input: price.cached_input,
-                output: price.output,
-            }),
+            price: self.agents.model.price(),
             is_free: false,
             history,
             values: None,
