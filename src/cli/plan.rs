@@ -61,19 +61,10 @@ async fn make(config: &Config, args: &PlanArgs) -> Result<ExitCode> {
     }
 }
 
-/// The outcome of a plan.
-enum State {
-    Waits,
-    Dropped,
-    Ran,
-}
-
-async fn state(store: &Store, row: &PlanRow) -> Result<State, StoreError> {
-    if runs::by_id(store, &row.id).await?.is_some() {
-        return Ok(State::Ran);
-    }
+/// Whether a plan that wasn't run waits for an answer; else it was dropped.
+async fn waits(store: &Store, row: &PlanRow) -> Result<bool, StoreError> {
     let turn = turns::by_id(store, &row.turn_id).await?;
-    Ok(if turn.is_some_and(|turn| turn.ended_at.is_none()) { State::Waits } else { State::Dropped })
+    Ok(turn.is_some_and(|turn| turn.ended_at.is_none()))
 }
 
 async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError> {
@@ -83,13 +74,10 @@ async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError>
     }
     let mut out = String::new();
     for row in &rows {
-        let status = match state(store, row).await? {
-            State::Waits => "waiting".to_owned(),
-            State::Dropped => "dropped".to_owned(),
-            State::Ran => match runs::by_id(store, &row.id).await? {
-                Some(run) => run.status.to_string(),
-                None => String::new(),
-            },
+        let status = match runs::by_id(store, &row.id).await? {
+            Some(run) => run.status.to_string(),
+            None if waits(store, row).await? => "waiting".to_owned(),
+            None => "dropped".to_owned(),
         };
         let at = utc(row.created_at).with_timezone(&zone).format("%Y-%m-%d %H:%M");
         let _ = writeln!(out, "{}  {status:9}  {at}  {}", row.id, cut(&one_line(&row.goal), GOAL));
@@ -101,15 +89,18 @@ async fn list(store: &Store, zone: Tz, limit: u16) -> Result<String, StoreError>
 }
 
 /// The plan whose id begins like this, the newest for no beginning.
-async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan)> {
+async fn row_of(store: &Store, beginning: &str) -> Result<PlanRow> {
     let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
-    if found.is_empty() {
-        return Err(unknown(beginning));
-    }
     if found.len() > 1 && !beginning.is_empty() {
-        return Err(several(beginning));
+        let beginning = one_line(beginning);
+        return Err(CliError::plain(format!("several plans begin with '{beginning}'; write more of the id")));
     }
-    let mut row = found.swap_remove(0);
+    if found.is_empty() { Err(unknown(beginning)) } else { Ok(found.swap_remove(0)) }
+}
+
+/// The same with what is planned.
+async fn find(store: &Store, beginning: &str) -> Result<(PlanRow, Plan)> {
+    let mut row = row_of(store, beginning).await?;
     // Of a plan that runs, the version that its person agreed to.
     if let Some(run) = runs::by_id(store, &row.id).await? {
         row = runs::plan_of(store, &run).await?.unwrap_or(row);
@@ -126,11 +117,6 @@ fn unknown(beginning: &str) -> CliError {
     })
 }
 
-fn several(beginning: &str) -> CliError {
-    let beginning = one_line(beginning);
-    CliError::plain(format!("several plans begin with '{beginning}'; write more of the id"))
-}
-
 async fn show(store: &Store, beginning: &str) -> Result<String> {
     let (row, plan) = find(store, beginning).await?;
     let newest = runs::plan(store, &row.id).await?.map_or(row.version, |newest| newest.version);
@@ -139,15 +125,15 @@ async fn show(store: &Store, beginning: &str) -> Result<String> {
     let mut text = format!("{}  version {}\n\n", row.id, row.version);
     text.push_str(&plans::for_terminal(&plan, &row.goal, &workflow));
     text.push_str("\n\n");
-    match (state(store, &row).await?, runs::by_id(store, &row.id).await?) {
-        (_, Some(run)) => {
+    match runs::by_id(store, &row.id).await? {
+        Some(run) => {
             text.push_str(&reports::report(store, &run).await?.text(columns()));
             if run.ended_at.is_none() && newest > row.version {
                 text.push_str("\nA step failed. Its changed steps are waiting for an answer.\n");
             }
         }
-        (State::Waits, None) => text.push_str("It's waiting for an answer.\n"),
-        (State::Dropped | State::Ran, None) => text.push_str("It was dropped. Nothing was done.\n"),
+        None if waits(store, &row).await? => text.push_str("It's waiting for an answer.\n"),
+        None => text.push_str("It was dropped. Nothing was done.\n"),
     }
     Ok(text)
 }
@@ -177,12 +163,10 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
 }
 
 async fn delete(store: &Store, beginning: &str) -> Result<String> {
-    let mut found = runs::plans_beginning_with(store, beginning, 2).await?;
-    let row = match (beginning.is_empty(), found.len()) {
-        (false, 1) => found.swap_remove(0),
-        (false, 2..) => return Err(several(beginning)),
-        _ => return Err(unknown(beginning)),
-    };
+    if beginning.is_empty() {
+        return Err(unknown(beginning));
+    }
+    let row = row_of(store, beginning).await?;
     if store.try_write(Batch::with(|batch| runs::delete_plan(batch, &row.id))).await? {
         return Ok(format!("deleted plan {}\n", row.id));
     }

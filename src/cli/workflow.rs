@@ -47,15 +47,9 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
         Command::Show { run, json } => {
             on_store(config, async |store| runs::show(store, run, *json).await).await?
         }
-        Command::Pause { run } => {
-            on_store(config, async |store| hold::send(store, run, Control::Pause).await).await?
-        }
-        Command::Resume { run } => {
-            on_store(config, async |store| hold::send(store, run, Control::Resume).await).await?
-        }
-        Command::Cancel { run } => {
-            on_store(config, async |store| hold::send(store, run, Control::Cancel).await).await?
-        }
+        Command::Pause { run } => hold::send(config, run, Control::Pause).await?,
+        Command::Resume { run } => hold::send(config, run, Control::Resume).await?,
+        Command::Cancel { run } => hold::send(config, run, Control::Cancel).await?,
         Command::New { name, words: Some(words), print, .. } => {
             workspace()?.draft(name, words, *print).await?
         }

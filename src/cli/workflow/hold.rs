@@ -1,12 +1,13 @@
 //! `adjutant workflow pause | resume | cancel`: controlling a run that another process has.
 
+use adjutant_config::Config;
 use adjutant_store::{Store, control, people, turns};
 use adjutant_types::TurnId;
 use adjutant_workflows::trace::one_line;
 
 use super::runs::{find, status};
 use crate::cli::chat::CHANNEL;
-use crate::cli::{CliError, Result};
+use crate::cli::{CliError, Result, on_store};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
@@ -15,24 +16,25 @@ pub(super) enum Control {
     Cancel,
 }
 
-impl Control {
-    fn done(self) -> &'static str {
-        match self {
-            Self::Pause => "paused",
-            Self::Resume => "resumed",
-            Self::Cancel => "cancelled",
-        }
-    }
+/// Sends a command to the turn of a run, named as for [`find`].
+pub(super) async fn send(config: &Config, beginning: &str, word: Control) -> Result<String> {
+    on_store(config, async |store| send_on(store, beginning, word).await).await
 }
 
-/// Sends a command to the turn of a run, named as for [`find`].
-pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Result<String> {
+async fn send_on(store: &Store, beginning: &str, word: Control) -> Result<String> {
     let row = find(store, beginning).await?;
-    let name = one_line(&row.workflow);
-    let is_sent = match word {
-        Control::Pause => control::pause(store, &row.turn_id).await?,
-        Control::Resume => control::resume(store, &row.turn_id).await?,
-        Control::Cancel => control::cancel(store, &row.turn_id).await?,
+    let (name, turn) = (one_line(&row.workflow), &row.turn_id);
+    let (is_sent, done, mut text) = match word {
+        Control::Pause => (
+            control::pause(store, turn).await?,
+            "paused",
+            format!(
+                "Pausing {name}: running work finishes, nothing new starts. To go on: adjutant workflow resume {}\n",
+                row.id
+            ),
+        ),
+        Control::Resume => (control::resume(store, turn).await?, "resumed", format!("Continuing {name}.\n")),
+        Control::Cancel => (control::cancel(store, turn).await?, "cancelled", format!("Stopping {name}.\n")),
     };
     if !is_sent {
         let status = status(store, &row).await?.as_str();
@@ -44,17 +46,9 @@ pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Resul
             ),
             _ => format!("it is {status}"),
         };
-        return Err(CliError::plain(format!("run {} of {name} can't be {}: {why}", row.id, word.done())));
+        return Err(CliError::plain(format!("run {} of {name} can't be {done}: {why}", row.id)));
     }
-    let mut text = match word {
-        Control::Pause => format!(
-            "Pausing {name}: running work finishes, nothing new starts. To go on: adjutant workflow resume {}\n",
-            row.id
-        ),
-        Control::Resume => format!("Continuing {name}.\n"),
-        Control::Cancel => format!("Stopping {name}.\n"),
-    };
-    if let Some(conversation) = terminal_of(store, &row.turn_id).await? {
+    if let Some(conversation) = terminal_of(store, turn).await? {
         text.push_str(&format!(
             "If no terminal has it open: adjutant chat --conversation {}\n",
             one_line(&conversation)
