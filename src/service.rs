@@ -39,7 +39,7 @@ pub use traces::trace_collector;
 pub use voice::{speaker, transcribers};
 pub(crate) use web::moment;
 
-use adjutant_config::document::Problem;
+use adjutant_config::document::{Problem, lines};
 use adjutant_config::{Config, ConfigError};
 use adjutant_engine::conversation::access::Access;
 use adjutant_engine::conversation::rooms::cached_rules;
@@ -86,10 +86,6 @@ pub enum StartError {
         /// Why, and how to fix it.
         why: String,
     },
-}
-
-fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 pub struct Service {

@@ -17,7 +17,7 @@ use adjutant_store::{Store, StoreError, leases, rate_limits};
 use adjutant_types::clock::rfc3339;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, DbCommand, Result, on_store};
+use super::{CliError, DbCommand, Result, conclude, on_store};
 
 /// How many rows of a finding to list.
 const LISTED: usize = 10;
@@ -34,8 +34,7 @@ pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode> 
         Ok(done)
     });
     let (text, is_ok) = done.await?;
-    super::out(&text)?;
-    Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    conclude(&text, is_ok)
 }
 
 /// Runs a command; returns its output and whether it found no problems.

@@ -14,7 +14,7 @@ use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, SearchConfi
 use adjutant_types::clock::SystemClock;
 
 use super::chat::PATIENCE;
-use super::{CliError, EvalArgs, EvalCommand, Result, json, out};
+use super::{CliError, EvalArgs, EvalCommand, Result, conclude, json};
 use crate::service;
 use report::ModelRun;
 use stage::Stage;
@@ -56,9 +56,9 @@ pub(super) async fn run(config: &Config, args: &EvalArgs) -> Result<ExitCode> {
         }
         runs.push(run);
     }
-    out(&if args.json { json(&runs)? } else { report::text(&runs) })?;
-    let is_broken = runs.iter().flat_map(|run| &run.scenarios).any(|outcome| !outcome.forbidden.is_empty());
-    Ok(if is_broken { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    let mut all = runs.iter().flat_map(|run| &run.scenarios);
+    let is_ok = all.all(|outcome| outcome.forbidden.is_empty());
+    conclude(&if args.json { json(&runs)? } else { report::text(&runs) }, is_ok)
 }
 
 /// The configuration of a scenario in this folder, with these models and nothing else of the person's.

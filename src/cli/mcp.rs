@@ -17,7 +17,7 @@ use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
 use super::oauth::{attached, by_browser, in_words, plain};
-use super::{CliError, McpCommand as Command, Result, confirmed, on_store, out, say};
+use super::{CliError, McpCommand as Command, Result, conclude, confirmed, on_store, out, say};
 
 /// A probed server needn't be stopped for being idle.
 const PROBE: Duration = Duration::from_secs(60);
@@ -188,8 +188,7 @@ async fn accept(
     out(&text)?;
     let question = format!("\nLet the assistant use {name} like this ({})?", several(number, "change"));
     if !yes && !confirmed(&question, "--yes to approve without asking")? {
-        out("Nothing was approved.\n")?;
-        return Ok(ExitCode::FAILURE);
+        return conclude("Nothing was approved.\n", false);
     }
     let mut batch = Batch::new();
     let now = SystemClock.now_ms();

@@ -141,6 +141,11 @@ fn say(text: &str) -> Result<ExitCode> {
     out(text).map(|()| ExitCode::SUCCESS)
 }
 
+/// The same where the exit status tells whether all is well.
+fn conclude(text: &str, is_ok: bool) -> Result<ExitCode> {
+    out(text).map(|()| if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// Writes sentences to stdout, wrapped if that is a terminal.
 fn tell(text: &str) -> Result<()> {
     out(&render::plain(text, render::columns(io::stdout())))

@@ -15,7 +15,7 @@ use adjutant_types::AccessLevel;
 use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
-use super::{CliError, Result, RolesCommand as Command};
+use super::{CliError, Result, RolesCommand as Command, conclude};
 use crate::service::{build_services, load_roles, load_skills, missing_models, role_paths};
 
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
@@ -31,8 +31,7 @@ pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
         }
         Command::Check { path } => check(config, &paths, path.as_deref(), &skills),
     };
-    super::out(&text)?;
-    Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    conclude(&text, is_ok)
 }
 
 fn list(set: &RoleSet) -> String {

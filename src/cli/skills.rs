@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_config::Config;
-use adjutant_config::document::Problem;
+use adjutant_config::document::lines;
 use adjutant_skills::arguments::Argument;
 use adjutant_skills::handlers::mcp::McpServers;
 use adjutant_skills::instructions::Instructions;
@@ -19,7 +19,7 @@ use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::text::several;
 use serde_json::Value;
 
-use super::{CliError, Result, SkillsCommand as Command};
+use super::{CliError, Result, SkillsCommand as Command, conclude};
 use crate::service;
 
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode> {
@@ -42,16 +42,13 @@ pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCo
     }
     let (layer, _) = service::skill_layer(config, &mcp, &instructions);
     let (text, is_ok) = run(&config.skills.paths, &builtins, &layer, command)?;
-    super::out(&text)?;
-    Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    conclude(&text, is_ok)
 }
 
 /// Runs the command; returns its output and whether it found no problems.
 fn run(paths: &[PathBuf], builtins: &[&str], layer: &Layer, command: &Command) -> Result<(String, bool)> {
     let load = || -> Result<Arc<Registry>> {
         let skills = Skills::load_with(paths, builtins, Some(layer.clone()));
-        let lines =
-            |problems: &[Problem]| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n");
         skills.map(|skills| skills.current()).map_err(|problems| CliError::plain(lines(&problems)))
     };
     Ok(match command {
@@ -73,7 +70,10 @@ fn show_named(registry: &Registry, name: &str) -> Result<String> {
         return Ok(format!("{}\n  {}\n\n{NOT_HERE}: {missing}\n", skill.signature(), skill.summary));
     }
     match (registry.get(name), registry.domain(name)) {
-        (Some(skill), _) => Ok(show(skill, &registry_file(registry.domains(), skill))),
+        (Some(skill), _) => {
+            let file = registry.domain(&skill.domain).map(|domain| domain.file.as_str());
+            Ok(show(skill, file.unwrap_or_default()))
+        }
         (None, Some(domain)) => Ok(list(std::slice::from_ref(domain))),
         (None, None) => {
             let near = registry.nearest(name).map(|near| format!("; did you mean '{near}'?"));
@@ -102,11 +102,6 @@ fn unavailable(registry: &Registry) -> String {
     }
     let group = |(why, names): (&str, Vec<&str>)| format!("\n{NOT_HERE}: {why}\n  {}\n", names.join(", "));
     groups.into_iter().map(group).collect()
-}
-
-fn registry_file(domains: &[Domain], skill: &Skill) -> String {
-    let domain = domains.iter().find(|domain| domain.name == skill.domain);
-    domain.map(|domain| domain.file.clone()).unwrap_or_default()
 }
 
 fn list(domains: &[Domain]) -> String {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_chat::suggest::did_you_mean;
-use adjutant_config::document::Problem;
+use adjutant_config::document::{Problem, lines};
 use adjutant_config::{BUILTIN, Config};
 use adjutant_skills::{Registry, Skills, builtin};
 use adjutant_types::clock::{Clock, SystemClock, utc};
@@ -24,7 +24,7 @@ use adjutant_workflows::view::plan::{EstimateContext, plan};
 use adjutant_workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, missing_roles};
 use serde_json::{Map, Value};
 
-use super::{CliError, Result, RunArgs, WorkflowArgs, WorkflowCommand as Command, on_store, say};
+use super::{CliError, Result, RunArgs, WorkflowArgs, WorkflowCommand as Command, conclude, on_store, say};
 use crate::service::load_roles;
 use hold::Control;
 
@@ -68,10 +68,8 @@ struct Workspace<'w> {
 impl<'w> Workspace<'w> {
     fn open(config: &'w Config) -> Result<Self> {
         let builtins = builtin::names_for(config);
-        let skills = Skills::load(&config.skills.paths, &builtins).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            CliError::plain(lines.join("\n"))
-        })?;
+        let skills = Skills::load(&config.skills.paths, &builtins);
+        let skills = skills.map_err(|problems| CliError::plain(lines(&problems)))?;
         Ok(Self { config, skills: skills.current() })
     }
 
@@ -191,8 +189,7 @@ impl<'w> Workspace<'w> {
             0 => writeln!(out, "{sound}: all fine{warned}"),
             _ => writeln!(out, "{}{warned}; {sound} fine", several(errors, "problem")),
         };
-        super::out(&out)?;
-        Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        conclude(&out, errors == 0)
     }
 
     fn dry_run(&self, args: &RunArgs) -> Result<String> {
@@ -308,8 +305,4 @@ fn rules(workflow: &Workflow) -> String {
 
 fn file_stem(file: &str) -> Option<&str> {
     Path::new(file.trim_end_matches(" (built in)")).file_stem()?.to_str()
-}
-
-fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

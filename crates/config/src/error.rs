@@ -4,7 +4,7 @@ use std::fmt;
 
 use adjutant_chat::suggest::nearest;
 
-use crate::document::Problem;
+use crate::document::{Problem, lines};
 
 /// All problems of a configuration, in the order of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,13 +22,7 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            write!(f, "{problem}")?;
-        }
-        Ok(())
+        f.write_str(&lines(&self.problems))
     }
 }
 

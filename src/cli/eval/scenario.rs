@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adjutant_config::document::{Document, Node, Problem};
+use adjutant_config::document::{Document, Node, Problem, lines};
 use adjutant_mail::Address;
 use adjutant_skills::builtin::{Page, find};
 use adjutant_store::executions::ExecutionRow;
@@ -222,10 +222,9 @@ pub(super) fn load(folder: Option<&Path>) -> Result<Vec<Scenario>> {
             Err(problem) => problems.push(problem),
         }
     }
-    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    match lines.is_empty() {
+    match problems.is_empty() {
         true => Ok(scenarios),
-        false => Err(CliError::plain(format!("the scenarios have errors\n{}", lines.join("\n")))),
+        false => Err(CliError::plain(format!("the scenarios have errors\n{}", lines(&problems)))),
     }
 }
 

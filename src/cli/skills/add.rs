@@ -12,7 +12,7 @@ use adjutant_types::clock::SystemClock;
 use adjutant_types::invisible_chars::{line, shown};
 use adjutant_workflows::trace::text::several;
 
-use crate::cli::{CliError, Result, confirmed, out, say};
+use crate::cli::{CliError, Result, conclude, confirmed, out, say};
 use crate::service;
 
 /// Resources that scripts may use besides their own folders.
@@ -57,8 +57,7 @@ pub(super) async fn add(
     let names: Vec<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
     let sentence = format!("Let the assistant use {}?", names.join(", "));
     if !yes && !confirmed(&sentence, "--yes to add without asking")? {
-        out("Nothing was added.\n")?;
-        return Ok(ExitCode::FAILURE);
+        return conclude("Nothing was added.\n", false);
     }
     let store = service::open_store(config, Arc::new(SystemClock)).await?;
     for folder in &folders {
@@ -67,8 +66,8 @@ pub(super) async fn add(
     }
     store.close().await;
     let names = names.join(&format!(", {DOMAIN}."));
-    out(&format!("{} added: {DOMAIN}.{names}\n", several(folders.len(), "skill")))?;
-    Ok(if folders.len() == found.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let added = format!("{} added: {DOMAIN}.{names}\n", several(folders.len(), "skill"));
+    conclude(&added, folders.len() == found.len())
 }
 
 fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>, permissions: &Permissions) {

@@ -1,7 +1,7 @@
-//! ConfigReader configuration, skill and workflow files: TOML or YAML becomes one tree whose values know where they stand, and
+//! Reads configuration, skill and workflow files: TOML or YAML becomes one tree whose values know where they stand, and
 //! typed getters collect every problem at once.
 //!
-//! ConfigReader takes bounded time and memory, whatever a file contains.
+//! It takes bounded time and memory, whatever a file contains.
 
 mod problem;
 mod table;
@@ -9,7 +9,7 @@ mod toml;
 mod tree;
 mod yaml;
 
-pub use problem::{Position, Problem, Problems, Severity, in_order};
+pub use problem::{Position, Problem, Problems, Severity, in_order, lines};
 pub use table::Table;
 pub use tree::{Document, Entry, Node, Value};
 

@@ -156,3 +156,8 @@ pub fn in_order(mut syntax: Vec<Problem>, found: Vec<Problem>) -> Vec<Problem> {
     syntax.sort_by_key(|problem| problem.position.line);
     syntax
 }
+
+/// Problems for people, a line each.
+pub fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+}
