@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use adjutant_types::clock::duration;
@@ -251,6 +251,23 @@ pub(super) fn texts(value: &Node, reader: &ConfigReader<'_>) -> Result<Vec<Strin
         return Err(format!("must be a list in [brackets], not {}", value.kind()));
     };
     items.iter().map(|item| text(item, reader)).collect()
+}
+
+/// Reads one of these words, as what it stands for.
+pub(super) fn one_of<T: Copy>(
+    value: &Node,
+    reader: &ConfigReader<'_>,
+    all: &[(&str, T)],
+) -> Result<T, String> {
+    let word = text(value, reader)?;
+    let words: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
+    let found = all.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, &words)))
+}
+
+/// Reads the path of a file or folder; a relative one starts at the file's folder.
+pub(super) fn path(value: &Node, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
+    Ok(reader.folder().join(text(value, reader)?))
 }
 
 /// Reads an address such as the example, as it was written and as it is understood. `instead` says where a secret

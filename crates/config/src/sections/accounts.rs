@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use super::assistant::owner;
 use crate::Secret;
 use crate::document::{Node, Value};
-use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, flag, text};
+use crate::read::{ConfigReader, Section, flag, one_of, path, text};
 use crate::secret::secret;
 
 /// Who may use something.
@@ -74,11 +73,6 @@ pub struct DavConfig {
     pub label: String,
 }
 
-impl Tls {
-    const ALL: [(&'static str, Self); 3] =
-        [("implicit", Self::Implicit), ("starttls", Self::StartTls), ("none", Self::None)];
-}
-
 impl MailConfig {
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let is_present = section.is_present();
@@ -119,7 +113,7 @@ impl MailServer {
         let user = section.needed("user", "the name to log in with", text);
         let password =
             section.needed("password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
-        let ca_file = section.get("ca_file", file);
+        let ca_file = section.get("ca_file", path);
         match (is_present, host, user, password) {
             (false, ..) => Read::Absent,
             (true, Some(host), Some(user), Some(password)) => {
@@ -144,7 +138,7 @@ impl DavConfig {
             ),
             false => (section.get("user", text), section.get("password", secret)),
         };
-        let ca_file = section.get("ca_file", file);
+        let ca_file = section.get("ca_file", path);
         let (people, label) = shared(section);
         Some(Self { url: url?, user: user?, password: password?, default, ca_file, people, label })
     }
@@ -180,10 +174,7 @@ fn domain(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
 }
 
 fn tls(value: &Node, reader: &ConfigReader<'_>) -> Result<Tls, String> {
-    let name = text(value, reader)?;
-    let spellings = Tls::ALL.map(|(spelling, _)| spelling);
-    let found = Tls::ALL.iter().find(|(spelling, _)| *spelling == name).map(|(_, tls)| *tls);
-    found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &spellings)))
+    one_of(value, reader, &[("implicit", Tls::Implicit), ("starttls", Tls::StartTls), ("none", Tls::None)])
 }
 
 fn port(value: &Node, reader: &ConfigReader<'_>) -> Result<u16, String> {
@@ -209,8 +200,4 @@ fn people(value: &Node, reader: &ConfigReader<'_>) -> Result<People, String> {
         Some("everybody") => Ok(People::Everybody),
         _ => Err("must be \"owners\", \"everybody\" or a list such as [\"console:ada\"]".to_owned()),
     }
-}
-
-fn file(value: &Node, reader: &ConfigReader<'_>) -> Result<PathBuf, String> {
-    Ok(reader.folder().join(text(value, reader)?))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::read::{Section, count, span, text};
+use crate::read::{Section, count, path, span};
 
 /// When and where the store is backed up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Backup {
     pub(crate) fn read(section: &mut Section<'_>, data_dir: &Path, is_server: bool) -> Option<Self> {
         let mut backup = Self { every: Duration::from_hours(24), path: data_dir.join("backups"), keep: 7 };
         section.set("every", &mut backup.every, span);
-        section.set("path", &mut backup.path, |value, reader| Ok(reader.folder().join(text(value, reader)?)));
+        section.set("path", &mut backup.path, path);
         section.set("keep", &mut backup.keep, count);
         if !section.is_present() {
             return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::Secret;
-use crate::read::{Section, text};
+use crate::read::{Section, path};
 use crate::secret::secret;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,8 +15,7 @@ pub struct Skills {
 
 impl Skills {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
-        let paths = section.list("paths", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
-        Self { paths }
+        Self { paths: section.list("paths", path) }
     }
 }
 

@@ -1,7 +1,5 @@
 //! `[[watches]]`.
 
-use std::str::FromStr;
-
 use adjutant_types::clock::when::When;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{Bounds, Condition, WatchAction, WatchTrigger};
@@ -10,8 +8,7 @@ use chrono_tz::Tz;
 use super::approval::QuietHours;
 use super::assistant::owner;
 use crate::document::Node;
-use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, amount, count, flag, span, text};
+use crate::read::{ConfigReader, Section, amount, count, flag, one_of, path, span, text};
 
 /// A watch that the owner wrote into the configuration.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +30,7 @@ pub(crate) fn read_folders(section: &mut Section<'_>) -> Vec<String> {
 }
 
 fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
-    Ok(reader.folder().join(text(value, reader)?).display().to_string())
+    path(value, reader).map(|path| path.display().to_string())
 }
 
 /// A day ends in this zone.
@@ -52,14 +49,16 @@ pub(crate) fn read(root: &mut Section<'_>, zone: Tz) -> Vec<WatchConfig> {
 impl WatchConfig {
     fn read(section: &mut Section<'_>, zone: Tz) -> Option<Self> {
         // Rooms and web addresses are watched by those who ask for it in a chat.
-        const TRIGGERS: [&str; 5] = ["mail", "event_begins", "event_changes", "task_due", "file"];
+        use WatchTrigger::{EventBegins, EventChanges, File, Mail, TaskDue};
+        let triggers = [Mail, EventBegins, EventChanges, TaskDue, File].map(|it| (it.as_str(), it));
         let name = section.needed("name", "what you call it, such as \"invoices\"", text);
         let person = section.needed("person", "whom it tells, such as \"telegram:123\"", owner);
         let trigger = section.needed("on", "what sets it off, such as \"mail\"", |value, reader| {
-            word::<WatchTrigger>(value, reader, &TRIGGERS)
+            one_of(value, reader, &triggers)
         });
+        let actions = [WatchAction::Tell, WatchAction::Run, WatchAction::Ask].map(|it| (it.as_str(), it));
         let mut action = WatchAction::Tell;
-        section.set("do", &mut action, |value, reader| word(value, reader, &["tell", "run", "ask"]));
+        section.set("do", &mut action, |value, reader| one_of(value, reader, &actions));
         let words = match action {
             WatchAction::Tell => Some(String::new()),
             WatchAction::Ask => section.needed("words", "what to do", text),
@@ -106,10 +105,4 @@ fn quiet(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
         Some(_) => Ok(hours),
         None => Err("must be two times, such as \"22:00-07:00\"".to_owned()),
     }
-}
-
-fn word<T: FromStr>(value: &Node, reader: &ConfigReader<'_>, all: &[&str]) -> Result<T, String> {
-    let word = text(value, reader)?;
-    let known = all.contains(&word.as_str()).then(|| word.parse().ok()).flatten();
-    known.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, all)))
 }

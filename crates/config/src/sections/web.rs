@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::Secret;
 use crate::document::Node;
-use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, address, text};
+use crate::read::{ConfigReader, Section, address, one_of, path};
 use crate::secret::secret;
 
 /// The service that answers a search of the web.
@@ -18,9 +17,6 @@ pub enum SearchKind {
 }
 
 impl SearchKind {
-    const ALL: [(&'static str, Self); 3] =
-        [("searxng", Self::Searxng), ("brave", Self::Brave), ("tavily", Self::Tavily)];
-
     /// The service's own address; an instance of SearXNG is somebody's own.
     fn address(self) -> Option<&'static str> {
         match self {
@@ -61,7 +57,7 @@ pub(crate) fn read_search(section: &mut Section<'_>) -> Option<SearchConfig> {
 }
 
 pub(crate) fn read_notes(section: &mut Section<'_>) -> Option<PathBuf> {
-    let path = section.get("path", |value, reader| Ok(reader.folder().join(text(value, reader)?)));
+    let path = section.get("path", path);
     if section.is_present() && !section.has("path") {
         section.problem("path", "missing: the folder with your notes, such as \"/home/ada/notes\"");
     }
@@ -69,10 +65,8 @@ pub(crate) fn read_notes(section: &mut Section<'_>) -> Option<PathBuf> {
 }
 
 fn kind(value: &Node, reader: &ConfigReader<'_>) -> Result<SearchKind, String> {
-    let word = text(value, reader)?;
-    let spellings = SearchKind::ALL.map(|(spelling, _)| spelling);
-    let found = SearchKind::ALL.iter().find(|(spelling, _)| *spelling == word).map(|(_, kind)| *kind);
-    found.ok_or_else(|| format!("unknown {word:?}; {}", suggestion(&word, &spellings)))
+    use SearchKind::{Brave, Searxng, Tavily};
+    one_of(value, reader, &[("searxng", Searxng), ("brave", Brave), ("tavily", Tavily)])
 }
 
 fn url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use adjutant_types::{AccountService, ProviderKind};
 
-use super::{People, file, people};
+use super::{People, people};
 use crate::Secret;
 use crate::document::Node;
 use crate::error::suggestion;
-use crate::read::{ConfigReader, Section, flag, text};
+use crate::read::{ConfigReader, Section, flag, path, text};
 use crate::secret::{credential_file, secret};
 use crate::sections::oauth::{OAuthConfig, endpoint};
 
@@ -158,7 +158,7 @@ impl GoogleConfig {
         section.set("smtp", &mut config.smtp, host);
         section.set("caldav_url", &mut config.caldav_url, endpoint);
         section.set("carddav_url", &mut config.carddav_url, endpoint);
-        config.ca_file = section.get("ca_file", file);
+        config.ca_file = section.get("ca_file", path);
         client_id.map(|_| config)
     }
 }
@@ -206,7 +206,7 @@ impl SecretsConfig {
     pub(crate) fn read(section: &mut Section<'_>, default: Self) -> Self {
         section.section("key", |key| {
             let found = [
-                key.get("file", file).map(Self::File),
+                key.get("file", path).map(Self::File),
                 key.get("credential", credential).map(Self::Credential),
                 key.get("passphrase", secret).map(Self::Passphrase),
             ];
