@@ -110,7 +110,7 @@ fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Re
         ("outbox", "adjutant_outbox_pending", "adjutant_outbox_oldest_age_seconds"),
     ] {
         for queue in queues.iter().filter(|queue| queue.name == name) {
-            gauge(registry, count, &format!("Messages in the {name}."), whole(queue.waiting))?;
+            gauge(registry, count, &format!("Messages in the {name}."), number(queue.waiting))?;
             let oldest = queue.oldest.map_or(0.0, |oldest| seconds(now - oldest));
             gauge(
                 registry,
@@ -128,7 +128,7 @@ fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Re
     ] {
         for sort in sorts {
             let found = queues.iter().find(|queue| queue.name == name && queue.sort == *sort);
-            gauge.with_label_values(&[sort]).set(whole(found.map_or(0, |queue| queue.waiting)));
+            gauge.with_label_values(&[sort]).set(number(found.map_or(0, |queue| queue.waiting)));
         }
     }
     Ok(())
@@ -144,8 +144,8 @@ fn add_instances(registry: &Registry, living: &[LivingInstance]) -> prometheus::
     let load = "How much of a processor an instance that shares turns used of late.";
     let load = gauges(registry, "adjutant_instance_load", load, "instance")?;
     for instance in living {
-        load.with_label_values(&[instance.id.as_str()]).set(whole(instance.load) / 1000.0);
-        turns.with_label_values(&[instance.id.as_str()]).set(whole(instance.turns));
+        load.with_label_values(&[instance.id.as_str()]).set(number(instance.load) / 1000.0);
+        turns.with_label_values(&[instance.id.as_str()]).set(number(instance.turns));
         channels.with_label_values(&[instance.id.as_str()]).set(number(instance.channels.len()));
     }
     Ok(())
@@ -189,10 +189,6 @@ fn resident_bytes() -> Option<f64> {
     Some(f64::from(kilobytes) * 1024.0)
 }
 
-fn number(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-fn whole(count: i64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+fn number(count: impl TryInto<u32>) -> f64 {
+    f64::from(count.try_into().unwrap_or(u32::MAX))
 }

@@ -7,6 +7,7 @@ use std::process::{ExitCode, ExitStatus};
 
 use adjutant_types::FileProblem;
 use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 
 use super::{archive, mail, pdf};
 
@@ -19,8 +20,8 @@ pub(super) const SECONDS: u64 = 20;
 /// The biggest file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The part of a file to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The part of a file to read, which the process is told as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Job {
     Pdf,
     /// The files inside an archive, or the text of a document that is an archive.
@@ -30,31 +31,6 @@ pub(super) enum Job {
     Mail,
     /// The file of this number in a mail.
     Attachment(usize),
-}
-
-impl Job {
-    pub(super) fn word(self) -> String {
-        match self {
-            Self::Pdf => "pdf".to_owned(),
-            Self::Archive => "archive".to_owned(),
-            Self::Mail => "mail".to_owned(),
-            Self::Entry(number) => format!("entry-{number}"),
-            Self::Attachment(number) => format!("attachment-{number}"),
-        }
-    }
-
-    fn of(word: &str) -> Option<Self> {
-        match word {
-            "pdf" => Some(Self::Pdf),
-            "archive" => Some(Self::Archive),
-            "mail" => Some(Self::Mail),
-            inside => match inside.split_once('-')? {
-                ("entry", number) => number.parse().ok().map(Self::Entry),
-                ("attachment", number) => number.parse().ok().map(Self::Attachment),
-                _ => None,
-            },
-        }
-    }
 }
 
 /// Why a file can't be read, as the process says it by its exit status.
@@ -93,7 +69,7 @@ pub fn run(job: Option<OsString>) -> ExitCode {
     if std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut content).is_err() {
         return ExitCode::FAILURE;
     }
-    let Some(job) = job.as_deref().and_then(|word| word.to_str()).and_then(Job::of) else {
+    let Some(job) = job.and_then(|job| serde_json::from_str::<Job>(job.to_str()?).ok()) else {
         return ExitCode::FAILURE;
     };
     let found = match job {
@@ -113,6 +89,6 @@ pub fn run(job: Option<OsString>) -> ExitCode {
     std::io::stdout().lock().write_all(&found).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-fn json(found: &impl serde::Serialize) -> Result<Vec<u8>, FileProblem> {
+fn json(found: &impl Serialize) -> Result<Vec<u8>, FileProblem> {
     serde_json::to_vec(found).map_err(|_| FileProblem::Unreadable)
 }

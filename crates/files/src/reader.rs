@@ -129,7 +129,7 @@ impl Reader {
     fn start(&self, path: &Path, job: Job) -> io::Result<Child> {
         Command::new(&self.program)
             .arg(apart::COMMAND)
-            .arg(job.word())
+            .arg(serde_json::to_string(&job)?)
             .env_clear()
             .current_dir("/")
             .stdin(File::open(path)?)
