@@ -89,7 +89,7 @@ fn summary(config: &Config) -> String {
 }
 
 fn chain(chain: &Chain) -> String {
-    let models: Vec<String> = [&chain.first].into_iter().chain(&chain.fallback).map(model).collect();
+    let models: Vec<String> = chain.all().map(model).collect();
     models.join(", then ")
 }
 

@@ -86,17 +86,11 @@ fn models(config: &Config, names: &[String]) -> Result<Vec<(String, ModelConfig)
     if names.is_empty() {
         return Ok(vec![(main.name.clone(), config.model.clone())]);
     }
-    let chains = [Some(&config.model.main), config.model.agent.as_ref(), config.model.intent.as_ref()];
-    let configured: Vec<&Endpoint> = chains
-        .into_iter()
-        .flatten()
-        .flat_map(|chain| [&chain.first].into_iter().chain(&chain.fallback))
-        .collect();
     let named = names.iter().map(|name| {
-        let found = configured.iter().find(|endpoint| endpoint.name == *name);
+        let found = config.model.endpoints().find(|endpoint| endpoint.name == *name);
         // Another model of the same provider, whose price nobody has said.
         let other = || Endpoint { name: name.clone(), price: None, ..main.clone() };
-        let first = found.map_or_else(other, |endpoint| (*endpoint).clone());
+        let first = found.cloned().unwrap_or_else(other);
         let main = Chain { first, fallback: Vec::new() };
         (name.clone(), ModelConfig { main, ..ModelConfig::default() })
     });

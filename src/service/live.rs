@@ -10,7 +10,7 @@ use adjutant_models::price::SharedPrice;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::models::{endpoints, unpriced};
+use super::models::unpriced;
 
 /// The part of the configuration that a running service reloads.
 pub struct LiveConfig {
@@ -70,7 +70,7 @@ impl LiveConfig {
         warn_of_unpriced(config);
         self.settings.replace(settings(config, allow));
         if !need_restart.iter().any(|name| name == MODEL) {
-            for (price, endpoint) in self.prices.iter().zip(endpoints(&config.model)) {
+            for (price, endpoint) in self.prices.iter().zip(config.model.endpoints()) {
                 price.set(endpoint.price);
             }
         }
@@ -122,7 +122,7 @@ const MODEL: &str = "model";
 fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
     let models = |config: &Config| {
         let free = |endpoint: &Endpoint| Endpoint { price: None, ..endpoint.clone() };
-        let all: Vec<Endpoint> = endpoints(&config.model).map(free).collect();
+        let all: Vec<Endpoint> = config.model.endpoints().map(free).collect();
         (config.model.main.fallback.len(), all)
     };
     let parts = [

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use adjutant_config::{BUILTIN, Chain, Config, Endpoint, ModelConfig, Secret};
+use adjutant_config::{BUILTIN, Chain, Config, Endpoint, Secret};
 use adjutant_engine::orchestrator::BasicMode;
 use adjutant_models::counted::Counted;
 use adjutant_models::price::SharedPrice;
@@ -24,7 +24,7 @@ pub struct Models {
     pub basic: BasicMode,
     /// Reads what a person asked for; none in basic mode, which obeys nobody else.
     pub intent: Option<SharedModel>,
-    /// Their prices, in the order of [`endpoints`].
+    /// Their prices, in the order of `ModelConfig::endpoints`.
     pub prices: Vec<SharedPrice>,
     pub rate_limits: RateLimits,
 }
@@ -79,12 +79,6 @@ pub(super) fn models_by_name(
     })
 }
 
-/// All configured models, in the order in which they are built.
-pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint> {
-    let chains = std::iter::once(&config.main).chain(&config.agent).chain(&config.intent);
-    chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback))
-}
-
 /// The models without a price, if there is a cost budget: it counts only what their provider reports, after each call.
 pub fn unpriced(config: &Config) -> Vec<String> {
     let limits = &config.limits;
@@ -93,7 +87,7 @@ pub fn unpriced(config: &Config) -> Vec<String> {
         return Vec::new();
     }
     let unpriced =
-        endpoints(&config.model).filter(|endpoint| endpoint.provider != BUILTIN && endpoint.price.is_none());
+        config.model.endpoints().filter(|endpoint| endpoint.provider != BUILTIN && endpoint.price.is_none());
     let mut names: Vec<String> =
         unpriced.map(|endpoint| format!("{} {}", endpoint.provider, endpoint.name)).collect();
     names.dedup();
@@ -113,7 +107,7 @@ fn chain(
     clock: &SharedClock,
     (prices, rate_limits): (&mut Vec<SharedPrice>, &RateLimits),
 ) -> Result<SharedModel, StartError> {
-    let endpoints: Vec<&Endpoint> = std::iter::once(&chain.first).chain(&chain.fallback).collect();
+    let endpoints: Vec<&Endpoint> = chain.all().collect();
     let last = endpoints.iter().rposition(|endpoint| endpoint.provider != BUILTIN);
     let client = provider::http_client()?;
     let mut models: Vec<(String, SharedModel)> = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use adjutant_chat::Finding;
-use adjutant_config::{Config, Endpoint, McpLaunch, ModelConfig};
+use adjutant_config::{Chain, Config, Endpoint, McpLaunch, ModelConfig};
 use adjutant_models::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use adjutant_skills::handlers::mcp::{Inspection, McpServers, ToolState};
 use adjutant_skills::handlers::{self, HttpClient};
@@ -198,7 +198,7 @@ fn tools(name: &str, found: &Inspection) -> Finding {
 pub(in crate::cli) async fn models(config: &ModelConfig) -> Vec<Finding> {
     let chains = std::iter::once(&config.main).chain(&config.agent);
     let mut endpoints: Vec<&Endpoint> = Vec::new();
-    for endpoint in chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback)) {
+    for endpoint in chains.flat_map(Chain::all) {
         if !endpoints.contains(&endpoint) {
             endpoints.push(endpoint);
         }

@@ -98,9 +98,20 @@ impl ModelConfig {
         let (agent, intent) = (other("agent"), other("intent"));
         Self { main, agent, intent }
     }
+
+    /// All models, chain by chain.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let chains = std::iter::once(&self.main).chain(&self.agent).chain(&self.intent);
+        chains.flat_map(Chain::all)
+    }
 }
 
 impl Chain {
+    /// Its models, in the order in which they are called.
+    pub fn all(&self) -> impl Iterator<Item = &Endpoint> {
+        std::iter::once(&self.first).chain(&self.fallback)
+    }
+
     fn read(section: &mut Section<'_>, mut chain: Self, is_filled: bool) -> Self {
         chain.first = Endpoint::read(section, chain.first, is_filled);
         let has_fallback = section.has("fallback");
