@@ -1,31 +1,20 @@
 //! The commands, a file each, and what they share: how a command ends and how it prints.
 
-mod account;
+mod access;
 mod args;
 mod chat;
-mod config;
 mod db;
-mod doctor;
 mod error;
 mod eval;
-mod generate;
-mod init;
 mod mcp;
 mod memory;
-mod next;
-mod oauth;
-mod pair;
 mod plan;
 mod roles;
-mod secrets;
 mod serve;
-mod service;
-mod settings;
+mod setup;
 mod skills;
 mod trace;
-mod update;
 mod usage;
-mod web;
 mod workflow;
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -40,6 +29,8 @@ use adjutant_types::clock::SystemClock;
 
 use crate::logging::LogFilter;
 use crate::service::open_store;
+use access::{account, oauth, pair, secrets, web};
+use setup::{config, doctor, generate, init, next, service, settings, update};
 
 pub use args::Cli;
 use args::{

@@ -16,18 +16,18 @@ use adjutant_types::clock::utc;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::{AccountId, AccountState, ConversationId, LoginState, PersonId, ProviderKind};
 
-use super::args::AccountCommand as Command;
-use super::chat::CHANNEL;
-use super::init::terminal::Terminal;
 use super::oauth::pasted;
-use super::{CliError, Result, on_store, say, tell};
+use crate::cli::args::AccountCommand as Command;
+use crate::cli::chat::CHANNEL;
+use crate::cli::init::terminal::Terminal;
+use crate::cli::{CliError, Result, on_store, say, tell};
 use crate::service;
 
 /// How often a provider is asked whether a code was typed on its page.
 const POLL: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_millis(LIFETIME_MS.unsigned_abs());
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     let services = service::build_services(&config, BTreeMap::new())?;
     let logins = &services.logins;
     let text = on_store(&config, async |store| {

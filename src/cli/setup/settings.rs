@@ -13,11 +13,11 @@ use rustix::fs::Access;
 use similar::{ChangeTag, TextDiff};
 use toml_edit::Value;
 
-use super::Result;
-use super::config::can_start;
-use super::init::check::Part;
-use super::init::draft::{Draft, secret};
-use super::init::{model, wizard};
+use crate::cli::Result;
+use crate::cli::config::can_start;
+use crate::cli::init::check::Part;
+use crate::cli::init::draft::{Draft, secret};
+use crate::cli::init::{model, wizard};
 use crate::service::{self, SkillSet};
 
 type Title = fn() -> String;
@@ -43,21 +43,21 @@ const PEOPLE: [&str; 3] = ["owner", "allow", "people"];
 /// Keys that say where a table's secrets are sent.
 const SERVERS: [&str; 3] = ["provider", "base_url", "api_url"];
 
-pub(super) struct Group {
-    pub(super) title: String,
+pub(in crate::cli) struct Group {
+    pub(in crate::cli) title: String,
     /// What can be tested of them.
-    pub(super) part: Option<Part>,
-    pub(super) settings: Vec<Setting>,
+    pub(in crate::cli) part: Option<Part>,
+    pub(in crate::cli) settings: Vec<Setting>,
 }
 
-pub(super) struct Setting {
+pub(in crate::cli) struct Setting {
     path: Vec<String>,
-    pub(super) key: &'static Key,
-    pub(super) about: String,
+    pub(in crate::cli) key: &'static Key,
+    pub(in crate::cli) about: String,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SettingError {
+pub(in crate::cli) enum SettingError {
     #[error("{0} can't be set like this; edit the file, as config.example.toml shows")]
     Unknown(String),
     #[error("{0} takes env:NAME, file:PATH or credential:NAME instead of the secret itself")]
@@ -71,11 +71,11 @@ impl Setting {
     }
 
     /// Its dotted key.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::cli) fn name(&self) -> String {
         self.path.join(".")
     }
 
-    pub(super) fn path(&self) -> Vec<&str> {
+    pub(in crate::cli) fn path(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 
@@ -84,7 +84,7 @@ impl Setting {
     }
 
     /// How it is set, as people type it; empty if it isn't, or is secret. None: only the file can say it.
-    pub(super) fn value(&self, draft: &Draft) -> Option<String> {
+    pub(in crate::cli) fn value(&self, draft: &Draft) -> Option<String> {
         let Some(item) = draft.item(&self.path()).filter(|_| self.key.kind != KeyKind::Secret) else {
             return Some(String::new());
         };
@@ -105,7 +105,7 @@ impl Setting {
     }
 
     /// Where its secret is, if that isn't the file itself.
-    pub(super) fn source(&self, draft: &Draft) -> Option<String> {
+    pub(in crate::cli) fn source(&self, draft: &Draft) -> Option<String> {
         let (source, location) = draft.item(&self.path())?.as_table_like()?.iter().next()?;
         Some(format!("{source}:{}", location.as_str()?))
     }
@@ -145,7 +145,7 @@ fn listed(typed: &str) -> Vec<String> {
 }
 
 /// Every setting of a file, with those of the channels, skills and roles that there are.
-pub(super) fn groups(draft: &Draft, set: &SkillSet) -> Vec<Group> {
+pub(in crate::cli) fn groups(draft: &Draft, set: &SkillSet) -> Vec<Group> {
     let of_tables = |(title, tables): (fn() -> String, &[&str])| {
         let keys = keys().iter().filter(|key| tables.contains(&key.table));
         let settings = keys.map(|key| Setting::in_table(&key.table.split('.').collect::<Vec<_>>(), key));
@@ -197,7 +197,7 @@ pub(super) fn groups(draft: &Draft, set: &SkillSet) -> Vec<Group> {
 
 /// Puts in what was typed by dotted key, where that differs. Returns the keys that it changes. A secret for one server goes
 /// to no other: it has to be named again.
-pub(super) fn change(
+pub(in crate::cli) fn change(
     draft: &mut Draft,
     groups: &[Group],
     typed: &BTreeMap<String, String>,
@@ -236,14 +236,14 @@ pub(super) fn change(
 }
 
 /// Reads a draft as `adjutant config check` does.
-pub(super) fn check(draft: &Draft) -> Result<Config> {
+pub(in crate::cli) fn check(draft: &Draft) -> Result<Config> {
     let config = draft.read()?;
     can_start(&config)?;
     Ok(config)
 }
 
 /// The lines that go and those that come, which is true of them; secrets aren't shown.
-pub(super) fn difference(before: &Draft, after: &Draft) -> Vec<(bool, String)> {
+pub(in crate::cli) fn difference(before: &Draft, after: &Draft) -> Vec<(bool, String)> {
     let (before, after) = (before.without_secrets(), after.without_secrets());
     let difference = TextDiff::from_lines(before.as_str(), after.as_str());
     let changes = difference.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
@@ -251,14 +251,14 @@ pub(super) fn difference(before: &Draft, after: &Draft) -> Vec<(bool, String)> {
 }
 
 /// Where the text is kept that a file had before its last change.
-pub(super) fn former(path: &Path) -> PathBuf {
+pub(in crate::cli) fn former(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".before");
     PathBuf::from(name)
 }
 
 /// Whether we can put another file in its place that keeps its owner.
-pub(super) fn is_writable(path: &Path) -> bool {
+pub(in crate::cli) fn is_writable(path: &Path) -> bool {
     let user = rustix::process::geteuid();
     let is_ours = user.is_root() || fs::metadata(path).is_ok_and(|data| data.uid() == user.as_raw());
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -266,7 +266,7 @@ pub(super) fn is_writable(path: &Path) -> bool {
 }
 
 /// The command with which somebody who may write the file makes these changes.
-pub(super) fn command(path: &Path, typed: &BTreeMap<String, String>, changed: &[String]) -> String {
+pub(in crate::cli) fn command(path: &Path, typed: &BTreeMap<String, String>, changed: &[String]) -> String {
     let quoted = |text: &str| format!("'{}'", text.trim().replace('\'', r"'\''"));
     let mut command = format!("sudo adjutant config set --config {}", quoted(&path.to_string_lossy()));
     for (key, text) in typed.iter().filter(|(key, _)| changed.contains(key)) {

@@ -3,10 +3,10 @@
 //! Each check runs on its own, so one failure hides no other. Nothing is changed, except what every command
 //! changes: opening an older store migrates it, and our files become private.
 
-pub(super) mod connect;
+pub(in crate::cli) mod connect;
 mod machine;
 mod memory;
-pub(super) mod parts;
+pub(in crate::cli) mod parts;
 mod sandbox;
 mod voice;
 
@@ -22,7 +22,7 @@ use adjutant_workflows::trace;
 use adjutant_workflows::trace::text::several;
 use serde::Serialize;
 
-use super::{Result, next};
+use crate::cli::{Result, next};
 use crate::service;
 
 /// The checks and the codes of their problems, for docs/troubleshooting.md. A code never changes its meaning.
@@ -88,7 +88,7 @@ impl Checks {
     }
 }
 
-pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode> {
     let mut checks = Checks::default();
     let (ending, next_step) = match config {
         Ok(config) => {
@@ -105,8 +105,8 @@ pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> R
         }
     };
     match is_json {
-        true => super::out(&json(&checks.0)?)?,
-        false => super::tell(&(text(&checks.0) + &next_step + "\n"))?,
+        true => crate::cli::out(&json(&checks.0)?)?,
+        false => crate::cli::tell(&(text(&checks.0) + &next_step + "\n"))?,
     }
     let is_ok = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
     Ok(if is_ok { ExitCode::SUCCESS } else { ending })
@@ -189,10 +189,10 @@ fn json(checks: &[Check]) -> Result<String> {
         checks: &'a [Check],
     }
     let ok = checks.iter().all(|check| check.finding.status != CheckStatus::Error);
-    super::json(&Report { ok, checks })
+    crate::cli::json(&Report { ok, checks })
 }
 
-pub(super) fn sign(status: CheckStatus) -> char {
+pub(in crate::cli) fn sign(status: CheckStatus) -> char {
     match status {
         CheckStatus::Ok => '✓',
         CheckStatus::Warning => '!',

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use adjutant_config::{BUILTIN, Chain, Config, ConfigError, Endpoint, Env};
 use adjutant_types::clock::{SharedClock, SystemClock};
 
-use super::init::draft::Draft;
-use super::init::{can_be_read, write};
-use super::{CliError, Result, next, say, settings, tell};
+use crate::cli::init::draft::Draft;
+use crate::cli::init::{can_be_read, write};
+use crate::cli::{CliError, Result, next, say, settings, tell};
 use crate::service;
 
 /// Builds what a start would build, and prints a summary of the configuration.
-pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode> {
+pub(in crate::cli) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode> {
     let (config, mut problems) = Config::load_partly(path, env)?;
     match can_start(&config) {
         Err(CliError::Config(more)) if !problems.is_empty() => problems.extend(more.problems),
@@ -28,13 +28,13 @@ pub(super) fn check(path: Option<&Path>, env: &Env) -> Result<ExitCode> {
 }
 
 /// Fails with every problem that a start would find in this configuration.
-pub(super) fn can_start(config: &Config) -> Result<()> {
+pub(in crate::cli) fn can_start(config: &Config) -> Result<()> {
     let clock: SharedClock = Arc::new(SystemClock);
     let problems = service::check(config, &clock);
     if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
-pub(super) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode> {
+pub(in crate::cli) fn set(path: Option<&Path>, env: &Env, assignments: &[String]) -> Result<ExitCode> {
     let mut lenient = env.clone();
     lenient.expects_secrets = true;
     let config = Config::load(path, &lenient)?;

@@ -9,9 +9,9 @@ use adjutant_store::{Store, StoreError, instances, known, passkeys, people, web}
 use adjutant_types::clock::utc;
 use adjutant_workflows::trace::one_line;
 
-use super::{CliError, Result, WebCommand, on_store, say};
+use crate::cli::{CliError, Result, WebCommand, on_store, say};
 
-pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Config, command: WebCommand) -> Result<ExitCode> {
     let page = config.page().map(|(_, url)| url.to_owned());
     let Some(page) = page else {
         let problem = "the web page is off\nNext step: add the line [channels.web] to the configuration and restart `adjutant serve`.";

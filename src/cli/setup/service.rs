@@ -11,27 +11,27 @@ use std::process::{Command, ExitCode};
 
 use adjutant_config::Env;
 
-use super::{CliError, Result, ServiceCommand, tell};
+use crate::cli::{CliError, Result, ServiceCommand, tell};
 use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";
-const SYSUSERS: &str = include_str!("../../systemd/adjutant.sysusers");
-const CONFIG: &str = include_str!("../../systemd/config.toml");
+const SYSUSERS: &str = include_str!("../../../systemd/adjutant.sysusers");
+const CONFIG: &str = include_str!("../../../systemd/config.toml");
 
 /// Starts the machine's service, now and at boot.
-pub(super) const START: [&str; 4] = ["systemctl", "enable", "--now", "adjutant"];
+pub(in crate::cli) const START: [&str; 4] = ["systemctl", "enable", "--now", "adjutant"];
 
-pub(super) fn has_systemd() -> bool {
+pub(in crate::cli) fn has_systemd() -> bool {
     Path::new("/run/systemd/system").exists()
 }
 
 /// Whether the machine's service is there and systemd can start it.
-pub(super) fn is_installed() -> bool {
+pub(in crate::cli) fn is_installed() -> bool {
     has_systemd() && Unit::for_machine().packaged.is_some_and(|unit| unit.exists())
 }
 
 /// Starts the machine's service, and waits until it is ready.
-pub(super) fn start() -> Result<()> {
+pub(in crate::cli) fn start() -> Result<()> {
     tell("  … starting")?;
     let started = run_systemd(Command::new(START[0]).args(&START[1..]));
     tell("\r\x1b[K")?;
@@ -39,7 +39,7 @@ pub(super) fn start() -> Result<()> {
     tell("  ✓ the bot runs, also after a reboot; `adjutant service status` says how it is\n")
 }
 
-pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode> {
+pub(in crate::cli) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode> {
     let (ServiceCommand::Install { user }
     | ServiceCommand::Uninstall { user }
     | ServiceCommand::Status { user }) = *command;

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const EXAMPLE: &str = include_str!("../../../config.example.toml");
+const EXAMPLE: &str = include_str!("../../../../config.example.toml");
 
 fn draft(text: &str) -> Draft {
     let env = Env::made_up([("HOME", "/home/ada"), ("KEY", "sk-1")], "/nowhere");

@@ -8,12 +8,12 @@ use adjutant_store::access::{self, Pairing, new_code};
 use adjutant_store::{Batch, Store, StoreError};
 use adjutant_types::clock;
 
-use super::{CliError, PairCommand, Result, on_store, say};
+use crate::cli::{CliError, PairCommand, Result, on_store, say};
 
 /// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;
 
-pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Config, command: PairCommand) -> Result<ExitCode> {
     let text = on_store(&config, async |store| match &command {
         PairCommand::List => Ok(list(store, &config).await?),
         PairCommand::Approve { code } => approve(store, code).await,

@@ -7,9 +7,9 @@ use adjutant_skills::accounts::{SecretStore, SecretsError};
 use adjutant_skills::oauth::OAuth;
 use adjutant_workflows::trace::text::several;
 
-use super::{CliError, Result, SecretsCommand as Command, on_store, say};
+use crate::cli::{CliError, Result, SecretsCommand as Command, on_store, say};
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     let Command::Rotate { from, forget } = command;
     let former = from.map(|path| {
         std::fs::read_to_string(&path)

@@ -13,14 +13,14 @@ use adjutant_types::clock::local_day;
 use adjutant_types::invisible_chars::line;
 use tokio::sync::oneshot;
 
-use super::{CliError, OAuthCommand as Command, Result, on_store, tell};
+use crate::cli::{CliError, OAuthCommand as Command, Result, on_store, tell};
 
-pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: Config, command: Command) -> Result<ExitCode> {
     on_store(&config, async |store| carry_out(&config, store, command).await).await
 }
 
 /// The logins, in this store.
-pub(super) async fn attached(config: &Config, store: &Store) -> Result<OAuth> {
+pub(in crate::cli) async fn attached(config: &Config, store: &Store) -> Result<OAuth> {
     let oauth = OAuth::new(config);
     oauth.attach(store);
     oauth.take_over().await.map_err(|error| CliError::plain(error.to_string()))?;
@@ -50,7 +50,7 @@ async fn carry_out(config: &Config, store: &Store, command: Command) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn plain(error: SkillError) -> CliError {
+pub(in crate::cli) fn plain(error: SkillError) -> CliError {
     CliError::plain(error.message.whole())
 }
 
@@ -70,7 +70,7 @@ async fn list(config: &Config, oauth: &OAuth) -> String {
     text
 }
 
-pub(super) fn in_words(state: LoginState, config: &Config) -> String {
+pub(in crate::cli) fn in_words(state: LoginState, config: &Config) -> String {
     let day = |ms| local_day(ms, config.assistant.timezone);
     match state {
         LoginState::None => "not logged in".to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn in_words(state: LoginState, config: &Config) -> String {
     }
 }
 
-pub(super) async fn by_browser(login: CodeLogin) -> Result<()> {
+pub(in crate::cli) async fn by_browser(login: CodeLogin) -> Result<()> {
     let page = login.page();
     tell(&format!(
         "Open this address in your browser and allow access:\n\n  {page}\n\n\

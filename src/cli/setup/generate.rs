@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, CliError, Result, say};
+use crate::cli::{Cli, CliError, Result, say};
 
-pub(super) fn completions(shell: Shell) -> Result<ExitCode> {
+pub(in crate::cli) fn completions(shell: Shell) -> Result<ExitCode> {
     // Written to memory first: the generator panics when stdout is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "adjutant", &mut script);
     say(&String::from_utf8_lossy(&script))
 }
 
-pub(super) fn man(folder: &Path) -> Result<ExitCode> {
+pub(in crate::cli) fn man(folder: &Path) -> Result<ExitCode> {
     let written =
         std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
     written

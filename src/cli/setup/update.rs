@@ -7,15 +7,15 @@ use adjutant_config::Config;
 use adjutant_models::provider;
 use serde_json::Value;
 
-use super::init::found::limited;
-use super::{CliError, Result, say};
+use crate::cli::init::found::limited;
+use crate::cli::{CliError, Result, say};
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
 
 /// How long the server may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(config: &Config, is_check: bool) -> Result<ExitCode> {
+pub(in crate::cli) async fn run(config: &Config, is_check: bool) -> Result<ExitCode> {
     if !is_check {
         return Err(CliError::Usage(
             "updates are installed by hand; `adjutant update --check` looks for one".to_owned(),

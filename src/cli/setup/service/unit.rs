@@ -7,7 +7,7 @@ use adjutant_config::Env;
 use super::{CliError, Result};
 
 /// The unit in the Debian package.
-const UNIT: &str = include_str!("../../../systemd/adjutant.service");
+const UNIT: &str = include_str!("../../../../systemd/adjutant.service");
 /// The program in that unit.
 const PROGRAM: &str = "/usr/bin/adjutant";
 /// From here to the last section, it is for the machine's service only.

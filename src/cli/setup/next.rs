@@ -5,7 +5,7 @@ use adjutant_config::{BUILTIN, Config, Kind, Platform};
 use crate::service;
 
 /// What a configuration lacks, and what that means. The first is the next to add.
-pub(super) fn missing(config: &Config) -> Vec<(String, &'static str)> {
+pub(in crate::cli) fn missing(config: &Config) -> Vec<(String, &'static str)> {
     let enabled: Vec<_> = config.channels.iter().filter(|(_, channel)| channel.enabled).collect();
     let bots = enabled.iter().filter(|(_, channel)| !matches!(channel.platform, Platform::Web { .. }));
     let bots: Vec<&str> = bots.map(|(name, _)| name.as_str()).collect();
@@ -30,7 +30,7 @@ pub(super) fn missing(config: &Config) -> Vec<(String, &'static str)> {
 }
 
 /// The next step of somebody whose configuration has no errors.
-pub(super) fn step(config: &Config) -> String {
+pub(in crate::cli) fn step(config: &Config) -> String {
     match missing(config).into_iter().next() {
         Some((what, _)) => format!("Next step: `adjutant init` adds {what}."),
         None => "Next step: `adjutant serve` starts the bot.".to_owned(),

@@ -1,14 +1,14 @@
 //! `adjutant init`: asks for the configuration, tests each answer and writes the file.
 
 mod accounts;
-pub(super) mod check;
-pub(super) mod draft;
-pub(super) mod found;
-pub(super) mod model;
+pub(in crate::cli) mod check;
+pub(in crate::cli) mod draft;
+pub(in crate::cli) mod found;
+pub(in crate::cli) mod model;
 mod owner;
 mod script;
-pub(super) mod terminal;
-pub(super) mod wizard;
+pub(in crate::cli) mod terminal;
+pub(in crate::cli) mod wizard;
 
 use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal, Write};
@@ -22,11 +22,11 @@ use tempfile::NamedTempFile;
 use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
-use super::config::can_start;
-use super::{CliError, InitArgs, Result, next, service, tell};
+use crate::cli::config::can_start;
+use crate::cli::{CliError, InitArgs, Result, next, service, tell};
 
 /// Runs `adjutant init`. Returns the file if the person wants the bot started with it.
-pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<Option<PathBuf>> {
+pub(in crate::cli) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<Option<PathBuf>> {
     let is_root = rustix::process::geteuid().is_root();
     let path = path.map(Path::to_owned).or_else(|| default_path(env, is_root)).ok_or_else(|| {
         CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
@@ -72,7 +72,7 @@ pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Resu
 }
 
 /// At the first start in a terminal, offers a model that is here already, and writes it into a new file.
-pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config> {
+pub(in crate::cli) async fn with_found_model(config: Config, env: &Env) -> Result<Config> {
     if config.path.is_some() || config.data_dir.exists() || !can_ask(env) {
         return Ok(config);
     }
@@ -98,7 +98,7 @@ pub(super) async fn with_found_model(config: Config, env: &Env) -> Result<Config
 }
 
 /// Fails with the problems of the file, but secrets may be missing here: the service can have others.
-pub(super) fn can_be_read(draft: &Draft) -> Result<Config> {
+pub(in crate::cli) fn can_be_read(draft: &Draft) -> Result<Config> {
     match draft.read() {
         Ok(config) => can_start(&config).map(|()| config),
         Err(_) => Ok(draft.read_without_secrets()?),
@@ -148,14 +148,14 @@ fn save(path: &Path, draft: &Draft) -> Result<()> {
 }
 
 /// Writes the file atomically.
-pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(in crate::cli) fn write(path: &Path, text: &str) -> io::Result<()> {
     prepare(path, text)?.persist(path)?;
     Ok(())
 }
 
 /// The file's new text beside it, to take its place. It keeps its owner and group, or gets its folder's. Only the owner can
 /// read it, and its group if that could before and others couldn't.
-pub(super) fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
+pub(in crate::cli) fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
     let folder = or_here(path.parent().unwrap_or(Path::new("")));
     fs::create_dir_all(folder)?;
     let mut file = NamedTempFile::new_in(folder)?;
