@@ -83,7 +83,7 @@ impl Conversations {
         }
         // After a crash here, the room doesn't hear of the answer.
         let answers = row.platform_id().map(str::to_owned).into_iter().collect();
-        let note = Message { answers, ..Message::from(l10n::commands::answered_privately()) };
+        let note = outbox::Message { answers, ..outbox::Message::from(l10n::commands::answered_privately()) };
         let mut batch = Batch::new();
         outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &note);
         self.store.write(batch).await?;
