@@ -143,7 +143,7 @@ impl ChatPort for Phone {
         outbound.parts(texts(outbound))
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        if let Some(file) = outbound.file_part(|| texts(outbound)) {
+        if let Some(file) = outbound.file.as_ref().filter(|_| outbound.part == texts(outbound)) {
             self.note("file");
             return match *self.files.lock().unwrap() {
                 Files::NotAllowed => Delivery::FileRefused("not here".into()),

@@ -31,7 +31,7 @@ pub use form::{Form, TextPart};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, IncomingReaction, Mention, MessageEdit, Update};
 pub use limits::{LengthUnit, Limits, Markup};
 pub use live_text::{CONTINUED, LiveText, continued, is_told, unchanged};
-pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
+pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, OutgoingPart, Progress};
 pub use port::{
     AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
     Reconciliation, Retract,

@@ -41,15 +41,20 @@ impl Outbound {
         of_text + usize::from(self.file.is_some()) + usize::from(self.voice.is_some())
     }
 
-    /// The voice note, if it is the part to send; the text takes this many.
-    pub fn voice_part(&self, of_text: impl FnOnce() -> usize) -> Option<&OutgoingVoice> {
-        let voice = self.voice.as_ref()?;
-        (self.part == of_text() + usize::from(self.file.is_some())).then_some(voice)
-    }
-
-    /// The file, if it is the part to send; it comes after this many parts of text.
-    pub fn file_part(&self, of_text: impl FnOnce() -> usize) -> Option<&OutgoingFile> {
-        self.file.as_ref().filter(|_| self.part == of_text())
+    /// The part to send, if the message's text takes these; none if it has no such part.
+    pub fn part_of<P>(&self, mut texts: Vec<P>) -> Option<OutgoingPart<'_, P>> {
+        let count = texts.len();
+        match self.part.checked_sub(count) {
+            None => {
+                let choices: &[Choice] = if self.part + 1 == count { &self.choices } else { &[] };
+                Some(OutgoingPart::Text(texts.swap_remove(self.part), choices))
+            }
+            Some(0) if let Some(file) = &self.file => Some(OutgoingPart::File(file)),
+            Some(after) => {
+                let voice = self.voice.as_ref().filter(|_| after == usize::from(self.file.is_some()));
+                voice.map(OutgoingPart::Voice)
+            }
+        }
     }
 
     /// The same message with the file's content in its text.
@@ -60,6 +65,28 @@ impl Outbound {
         }
         self.voice = None;
         self
+    }
+}
+
+/// One platform message of those that an [`Outbound`] takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutgoingPart<'a, P> {
+    /// A text, as the platform's adapter renders it, and the buttons below: only the last text has any.
+    Text(P, &'a [Choice]),
+    /// The file.
+    File(&'a OutgoingFile),
+    /// The voice note.
+    Voice(&'a OutgoingVoice),
+}
+
+impl<P> OutgoingPart<'_, P> {
+    /// The name and the content of a file or a voice note.
+    pub fn file(&self) -> Option<(&str, &[u8])> {
+        match self {
+            Self::Text(..) => None,
+            Self::File(file) => Some((&file.name, file.text.as_bytes())),
+            Self::Voice(voice) => Some((OutgoingVoice::NAME, &voice.sound)),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, AnswerDraft, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile,
-    OutgoingVoice, Reconciliation, Retract,
+    Address, AnswerDraft, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingPart,
+    Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -39,35 +39,6 @@ const NO_PERMISSION: isize = 50013;
 const DRAFT_PACE: Duration = Duration::from_millis(1_300);
 
 const SEEN: &str = "👀";
-
-/// One message of those that an [`Outbound`] takes.
-enum OutgoingPart<'a> {
-    /// Rendered text, and whether it is the last of it.
-    Text(String, bool),
-    File(&'a OutgoingFile),
-    Voice(&'a OutgoingVoice),
-}
-
-impl OutgoingPart<'_> {
-    /// The name and the content of a file.
-    fn file(&self) -> Option<(&str, &[u8])> {
-        match self {
-            Self::Text(..) => None,
-            Self::File(file) => Some((&file.name, file.text.as_bytes())),
-            Self::Voice(voice) => Some((OutgoingVoice::NAME, &voice.sound)),
-        }
-    }
-}
-
-fn part(outbound: &Outbound) -> Option<OutgoingPart<'_>> {
-    let mut parts = render::texts(outbound);
-    if outbound.part >= parts.len() {
-        let voice = || outbound.voice_part(|| parts.len()).map(OutgoingPart::Voice);
-        return outbound.file_part(|| parts.len()).map(OutgoingPart::File).or_else(voice);
-    }
-    let is_last = outbound.part + 1 == parts.len();
-    Some(OutgoingPart::Text(parts.swap_remove(outbound.part), is_last))
-}
 
 #[async_trait]
 impl ChatPort for Discord {
@@ -174,13 +145,12 @@ impl Discord {
     /// The receipt, or why there is none.
     async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
         let channel = channel(&outbound.address)?;
-        let (content, is_last) = match part(outbound) {
-            Some(OutgoingPart::Text(content, is_last)) => (content, is_last),
+        let (content, choices) = match outbound.part_of(render::texts(outbound)) {
+            Some(OutgoingPart::Text(content, choices)) => (content, choices),
             Some(file) => return self.send_file(channel, outbound, &file).await,
             None => return Err(Delivery::Refused(format!("there is no part {}", outbound.part))),
         };
-        let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
-        let mut body = body(&content, buttons);
+        let mut body = body(&content, render::buttons(choices));
         if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
             && self.edit(channel, shown, &body).await?
         {
@@ -204,7 +174,7 @@ impl Discord {
         &self,
         channel_id: ChannelId,
         outbound: &Outbound,
-        part: &OutgoingPart<'_>,
+        part: &OutgoingPart<'_, String>,
     ) -> Result<String, Delivery> {
         let file = part.file().unwrap_or_default();
         let mut body = body("", json!([]));
@@ -252,7 +222,8 @@ impl Discord {
     /// ours with the same text, or with a file of the same name and size, counts too: only one delivery at a time is
     /// under way in a channel.
     async fn find_sent(&self, outbound: &Outbound) -> Result<Option<u64>, ApiError> {
-        let (Ok(channel), Some(part)) = (channel(&outbound.address), part(outbound)) else { return Ok(None) };
+        let part = outbound.part_of(render::texts(outbound));
+        let (Ok(channel), Some(part)) = (channel(&outbound.address), part) else { return Ok(None) };
         let (me, nonce) = (self.me().await?.to_string(), nonce(outbound));
         let is_same = |message: &Value| match &part {
             OutgoingPart::Text(content, _) => message["content"] == *content,

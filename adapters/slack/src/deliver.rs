@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound,
-    OutgoingVoice, Progress, Reconciliation, Retract,
+    OutgoingPart, Progress, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -67,7 +67,8 @@ impl ChatPort for Slack {
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        if let Some((file, _)) = file_part(outbound, render::texts(outbound).len()) {
+        let part = outbound.part_of(render::texts(outbound));
+        if let Some((file, _)) = part.as_ref().and_then(OutgoingPart::file) {
             return files::reconcile(self, outbound, file).await;
         }
         let is_it = |message: &Value| {
@@ -152,42 +153,28 @@ impl ChatPort for Slack {
     }
 }
 
-/// The name and the content of the file or voice note that is to be sent after this many parts of text.
-fn file_part(outbound: &Outbound, of_text: usize) -> Option<(&str, &[u8])> {
-    let file = outbound.file_part(|| of_text).map(|file| (file.name.as_str(), file.text.as_bytes()));
-    let voice = || outbound.voice_part(|| of_text).map(|voice| (OutgoingVoice::NAME, voice.sound.as_slice()));
-    file.or_else(voice)
-}
-
 impl Slack {
     /// The receipt, or why there is none.
     async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
         let place = place(&outbound.address)?;
-        let parts = render::texts(outbound);
         let command = CommandId::of(outbound);
-        let Some(part) = parts.get(outbound.part) else {
-            return match file_part(outbound, parts.len()) {
-                // A file can't be shown to one person alone; its content can.
-                Some(_) if command.is_some() => {
-                    Err(Delivery::FileRefused("the answer to a command is for one person".to_owned()))
-                }
-                Some(file) => files::send(self, outbound, &place, file).await,
-                None => Err(Delivery::Refused(format!("the message has no part {}", outbound.part))),
-            };
+        let (part, choices) = match outbound.part_of(render::texts(outbound)) {
+            Some(OutgoingPart::Text(part, choices)) => (part, choices),
+            // A file can't be shown to one person alone; its content can.
+            Some(_) if command.is_some() => {
+                return Err(Delivery::FileRefused("the answer to a command is for one person".to_owned()));
+            }
+            Some(file) => return files::send(self, outbound, &place, file.file().unwrap_or_default()).await,
+            None => return Err(Delivery::Refused(format!("the message has no part {}", outbound.part))),
         };
-        let is_last = outbound.part + 1 == parts.len();
-        let mut message = message(&place, part, if is_last { &outbound.choices } else { &[] });
+        let mut message = message(&place, &part, choices);
         if let Some(command) = command {
-            return self.answer_command(outbound, &command, &message, part).await;
+            return self.answer_command(outbound, &command, &message, &part).await;
         }
         let payload = json!({"id": outbound.id, "part": outbound.part});
         message["metadata"] = json!({"event_type": METADATA, "event_payload": payload});
-        if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
-            && self.edit(&message, part, shown).await?
-        {
-            return Ok(shown.to_owned());
-        }
-        Ok(self.post(&message, part).await?)
+        let shown = outbound.edit_of.as_deref().filter(|_| outbound.part == 0);
+        Ok(self.put(&message, &part, shown).await?)
     }
 
     pub(crate) async fn show_text(
@@ -200,12 +187,7 @@ impl Slack {
         let parts = render::parts(text);
         let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
         let message = message(&place, part, &[]);
-        if let Some(shown) = shown
-            && self.edit(&message, part, shown).await?
-        {
-            return Ok(shown.to_owned());
-        }
-        Ok(self.post(&message, part).await?)
+        Ok(self.put(&message, part, shown).await?)
     }
 
     /// Shows a text to one person only; best effort.
@@ -280,7 +262,18 @@ impl Slack {
         self.bot.call("chat.update", &message).await.map(drop)
     }
 
-    async fn post(&self, message: &Value, part: &MessagePart) -> Result<String, ApiError> {
+    /// Edits what is shown into a message; sends the message if nothing is.
+    async fn put(
+        &self,
+        message: &Value,
+        part: &MessagePart,
+        shown: Option<&str>,
+    ) -> Result<String, ApiError> {
+        if let Some(shown) = shown
+            && self.edit(message, part, shown).await?
+        {
+            return Ok(shown.to_owned());
+        }
         let sent = self.with_plain_fallback("chat.postMessage", message, part).await?;
         let ts = sent["ts"].as_str().ok_or(ApiError::Unclear)?;
         self.remember(ts);

@@ -1,6 +1,8 @@
 //! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, OutgoingVoice, Reconciliation, Retract};
+use adjutant_chat::{
+    Address, Choice, Delivery, Outbound, OutgoingPart, OutgoingVoice, Reconciliation, Retract,
+};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
@@ -70,14 +72,14 @@ impl From<ApiError> for Delivery {
 
 impl Telegram {
     pub(crate) async fn deliver_part(&self, outbound: &Outbound) -> Delivery {
-        if let Some(file) = file_part(outbound) {
-            return self.deliver_file(outbound, file).await;
-        }
-        if let Some(voice) = voice_part(outbound) {
-            return self.deliver_voice(outbound, voice).await;
-        }
-        let Some(draft) = draft(outbound) else {
+        let part = outbound.part_of(render::texts(outbound));
+        let (Ok(place), Some(part)) = (outbound.address.place.parse(), part) else {
             return Delivery::Refused("there is no such part or no such chat".to_owned());
+        };
+        let draft = match part {
+            OutgoingPart::Text(part, choices) => draft(outbound, place, part, choices),
+            OutgoingPart::File(file) => return self.deliver_file(outbound, place, file).await,
+            OutgoingPart::Voice(voice) => return self.deliver_voice(outbound, place, voice).await,
         };
         let sent = match self.edit_shown(outbound, &draft).await {
             Ok(None) => self.send(&draft).await,
@@ -109,15 +111,17 @@ impl Telegram {
         if let Some(message) = self.ids.lock().message_of(&outbound.id, outbound.part) {
             return Reconciliation::Sent(message.to_string());
         }
-        let found = match file_part(outbound) {
-            Some(file) => self.probe_for_file(outbound, &file.name, |sent| sent.is(file), place).await,
-            None if let Some(voice) = voice_part(outbound) => {
+        let Some(part) = outbound.part_of(render::texts(outbound)) else { return Reconciliation::NotSent };
+        let found = match part {
+            OutgoingPart::Text(part, choices) => {
+                self.probe(outbound, &draft(outbound, place, part, choices)).await
+            }
+            OutgoingPart::File(file) => {
+                self.probe_for_file(outbound, &file.name, |sent| sent.is(file), place).await
+            }
+            OutgoingPart::Voice(voice) => {
                 self.probe_for_file(outbound, OutgoingVoice::NAME, |sent| sent.is_voice(voice), place).await
             }
-            None => match draft(outbound) {
-                Some(draft) => self.probe(outbound, &draft).await,
-                None => return Reconciliation::NotSent,
-            },
         };
         match found {
             Ok(Some(message)) => {
@@ -308,24 +312,11 @@ impl Telegram {
     }
 }
 
-fn file_part(outbound: &Outbound) -> Option<&OutgoingFile> {
-    outbound.file_part(|| render::texts(outbound).len())
-}
-
-fn voice_part(outbound: &Outbound) -> Option<&OutgoingVoice> {
-    outbound.voice_part(|| render::texts(outbound).len())
-}
-
-fn draft(outbound: &Outbound) -> Option<Draft> {
-    let place: TelegramPlace = outbound.address.place.parse().ok()?;
-    let mut parts = render::texts(outbound);
-    let is_last = outbound.part + 1 == parts.len();
-    let part = (outbound.part < parts.len()).then(|| parts.swap_remove(outbound.part))?;
-    let keyboard = if is_last { render::keyboard(&outbound.choices) } else { None };
+fn draft(outbound: &Outbound, place: TelegramPlace, part: MessagePart, choices: &[Choice]) -> Draft {
     // Groups have negative ids; others may have written there meanwhile.
     let answered = outbound.answers.first().filter(|_| place.chat < 0 && outbound.part == 0);
     let reply_to = answered.and_then(|event| message_of(event, place.chat));
-    Some(Draft { place, part, keyboard, reply_to })
+    Draft { place, part, keyboard: render::keyboard(choices), reply_to }
 }
 
 /// Whether a probed message is the one, unless that can't be determined now.

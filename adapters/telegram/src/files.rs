@@ -54,18 +54,22 @@ impl EditedMessage {
 }
 
 impl Telegram {
-    pub(crate) async fn deliver_file(&self, outbound: &Outbound, file: &OutgoingFile) -> Delivery {
-        let Ok(place) = outbound.address.place.parse() else {
-            return Delivery::Refused("there is no such place".to_owned());
-        };
+    pub(crate) async fn deliver_file(
+        &self,
+        outbound: &Outbound,
+        place: TelegramPlace,
+        file: &OutgoingFile,
+    ) -> Delivery {
         self.deliver_form("SendDocument", outbound, place, |chat| form(chat, place, file)).await
     }
 
     /// Source: <https://core.telegram.org/bots/api#sendvoice>
-    pub(crate) async fn deliver_voice(&self, outbound: &Outbound, voice: &OutgoingVoice) -> Delivery {
-        let Ok(place) = outbound.address.place.parse() else {
-            return Delivery::Refused("there is no such place".to_owned());
-        };
+    pub(crate) async fn deliver_voice(
+        &self,
+        outbound: &Outbound,
+        place: TelegramPlace,
+        voice: &OutgoingVoice,
+    ) -> Delivery {
         let form = |chat| {
             let content = Part::bytes(voice.sound.clone()).file_name(OutgoingVoice::NAME);
             let seconds = voice.milliseconds.div_ceil(1000).to_string();
