@@ -1,8 +1,12 @@
 //! Sends, edits and finds messages.
 
+use std::time::Duration;
+
 use adjutant_chat::{
-    Address, Choice, Delivery, Outbound, OutgoingPart, OutgoingVoice, Reconciliation, Retract,
+    Address, AnswerDraft, ChatPort, Choice, Delivery, DownloadError, FileDownload, Limits, Outbound,
+    OutgoingPart, OutgoingVoice, Reconciliation, Retract,
 };
+use async_trait::async_trait;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
@@ -11,8 +15,8 @@ use teloxide::payloads::{
 };
 use teloxide::requests::Payload;
 use teloxide::types::{
-    ChatAction, ChatId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters,
-    ThreadId,
+    ChatAction, ChatId, FileId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode,
+    ReplyParameters, ThreadId,
 };
 
 use crate::Telegram;
@@ -70,8 +74,46 @@ impl From<ApiError> for Delivery {
     }
 }
 
-impl Telegram {
-    pub(crate) async fn deliver_part(&self, outbound: &Outbound) -> Delivery {
+#[async_trait]
+impl ChatPort for Telegram {
+    fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    fn limits(&self) -> Limits {
+        render::LIMITS
+    }
+
+    fn parts(&self, outbound: &Outbound) -> usize {
+        outbound.parts(render::texts(outbound).len())
+    }
+
+    /// Messages that the journal knows need not be probed.
+    async fn seed(&self, address: &Address, known: &[String]) {
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
+        let here = self.chat(place);
+        let mut ids = self.ids.lock();
+        for id in known {
+            // A receipt alone is a message of this chat.
+            let (chat, message) = match id.split_once(':') {
+                Some((place, message)) => {
+                    (place.parse().ok().map(|place: TelegramPlace| place.chat), message)
+                }
+                None => (Some(here), id.as_str()),
+            };
+            if let (Some(chat), Ok(message)) = (chat, message.parse()) {
+                ids.add(chat, message);
+            }
+        }
+    }
+
+    async fn checkpoint(&self, address: &Address) -> Option<String> {
+        self.wait_until_caught_up().await;
+        let place: TelegramPlace = address.place.parse().ok()?;
+        self.ids.lock().highest(self.chat(place)).map(|highest| highest.to_string())
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let part = outbound.part_of(render::texts(outbound));
         let (Ok(place), Some(part)) = (outbound.address.place.parse(), part) else {
             return Delivery::Refused("there is no such part or no such chat".to_owned());
@@ -92,19 +134,9 @@ impl Telegram {
         }
     }
 
-    pub(crate) fn receipt(&self, place: TelegramPlace, message: i32, outbound: &Outbound) -> Delivery {
-        self.ids.lock().add_sent(self.chat(place), message, &outbound.id, outbound.part);
-        Delivery::Sent(message.to_string())
-    }
-
-    /// Edits the shown message into the part; nothing if there is none any more.
-    async fn edit_shown(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, ApiError> {
-        let shown = outbound.edit_of.as_ref().filter(|_| outbound.part == 0);
-        let Some(message) = shown.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
-        Ok(self.edit(draft, message).await?.then_some(message))
-    }
-
-    pub(crate) async fn look_for(&self, outbound: &Outbound) -> Reconciliation {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
+        // Messages that can be polled need not be probed.
+        self.wait_until_caught_up().await;
         let Ok(place) = outbound.address.place.parse::<TelegramPlace>() else {
             return Reconciliation::NotSent;
         };
@@ -137,6 +169,71 @@ impl Telegram {
         }
     }
 
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        self.api.download(&FileId(file.to_owned()), into).await
+    }
+
+    async fn typing(&self, address: &Address) {
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
+        let typing = |chat| {
+            let typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
+            match place.thread {
+                Some(thread) => typing.message_thread_id(ThreadId(MessageId(thread))),
+                None => typing,
+            }
+        };
+        // Best effort.
+        let _ = self.in_chat::<IgnoredAny, _>(place, typing).await;
+    }
+
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        self.show_text(address, receipt, text, None).await
+    }
+
+    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
+        self.show_answer(draft).await
+    }
+
+    fn has_previews(&self, address: &Address) -> bool {
+        self.shows_previews(address)
+    }
+
+    fn draft_pace(&self, address: &Address) -> Duration {
+        self.pace_of_drafts(address)
+    }
+
+    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
+        self.set_reaction(address, event, is_at_work).await
+    }
+
+    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
+        let (Ok(place), Ok(message)) = (address.place.parse(), receipt.parse()) else { return };
+        let message = MessageId(message);
+        // Best effort: it may be gone already.
+        let _ = match what {
+            Retract::Message => {
+                self.in_chat::<IgnoredAny, _>(place, |chat| DeleteMessage::new(ChatId(chat), message)).await
+            }
+            Retract::Buttons => {
+                self.in_chat(place, |chat| EditMessageReplyMarkup::new(ChatId(chat), message)).await
+            }
+        };
+    }
+}
+
+impl Telegram {
+    pub(crate) fn receipt(&self, place: TelegramPlace, message: i32, outbound: &Outbound) -> Delivery {
+        self.ids.lock().add_sent(self.chat(place), message, &outbound.id, outbound.part);
+        Delivery::Sent(message.to_string())
+    }
+
+    /// Edits the shown message into the part; nothing if there is none any more.
+    async fn edit_shown(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, ApiError> {
+        let shown = outbound.edit_of.as_ref().filter(|_| outbound.part == 0);
+        let Some(message) = shown.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
+        Ok(self.edit(draft, message).await?.then_some(message))
+    }
+
     async fn probe(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, ApiError> {
         // An edit is a delivery, and can be repeated.
         if let Some(message) = self.edit_shown(outbound, draft).await? {
@@ -159,25 +256,6 @@ impl Telegram {
         let answered = outbound.answers.iter().filter_map(|event| message_of(event, place.chat));
         let after = answered.fold(checkpoint, i32::max);
         self.ids.lock().unknown_after(self.chat(place), after, PROBES)
-    }
-
-    /// Messages that the journal knows need not be probed.
-    pub(crate) fn add_known(&self, address: &Address, known: &[String]) {
-        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
-        let here = self.chat(place);
-        let mut ids = self.ids.lock();
-        for id in known {
-            // A receipt alone is a message of this chat.
-            let (chat, message) = match id.split_once(':') {
-                Some((place, message)) => {
-                    (place.parse().ok().map(|place: TelegramPlace| place.chat), message)
-                }
-                None => (Some(here), id.as_str()),
-            };
-            if let (Some(chat), Ok(message)) = (chat, message.parse()) {
-                ids.add(chat, message);
-            }
-        }
     }
 
     pub(crate) async fn show_text(
@@ -208,33 +286,6 @@ impl Telegram {
             Ok(false) => Delivery::Refused("the shown message is gone".to_owned()),
             Err(error) => error.into(),
         }
-    }
-
-    pub(crate) async fn retract_message(&self, address: &Address, receipt: &str, what: Retract) {
-        let (Ok(place), Ok(message)) = (address.place.parse(), receipt.parse()) else { return };
-        let message = MessageId(message);
-        // Best effort: it may be gone already.
-        let _ = match what {
-            Retract::Message => {
-                self.in_chat::<IgnoredAny, _>(place, |chat| DeleteMessage::new(ChatId(chat), message)).await
-            }
-            Retract::Buttons => {
-                self.in_chat(place, |chat| EditMessageReplyMarkup::new(ChatId(chat), message)).await
-            }
-        };
-    }
-
-    pub(crate) async fn show_typing(&self, address: &Address) {
-        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
-        let typing = |chat| {
-            let typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
-            match place.thread {
-                Some(thread) => typing.message_thread_id(ThreadId(MessageId(thread))),
-                None => typing,
-            }
-        };
-        // Best effort.
-        let _ = self.in_chat::<IgnoredAny, _>(place, typing).await;
     }
 
     async fn send(&self, draft: &Draft) -> Result<i32, ApiError> {

@@ -18,19 +18,14 @@ mod setup;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{
-    Address, AnswerDraft, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError,
-    FileDownload, Finding, Limits, Outbound, Reconciliation, Retract,
-};
+use adjutant_chat::{Backoff, ChannelIntake, Connection, Finding};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use teloxide::Bot;
-use teloxide::types::FileId;
 use tokio::sync::watch;
 
 use crate::api::Api;
 use crate::ids::MessageIds;
-use crate::place::TelegramPlace;
 use crate::preview::DraftLimit;
 
 pub use crate::setup::setup;
@@ -62,12 +57,12 @@ pub enum ConnectError {
 
 /// One Telegram bot.
 ///
-/// The Bot API can't be asked what was sent, and has no idempotency key. So [`ChatPort::checkpoint`] is the highest
-/// message id so far, and [`ChatPort::reconcile`] tries to edit each later message into the same text: "message is not
-/// modified" identifies the one that was sent. Ids are known from what arrives and what is sent, and from the journal
-/// for the time before this process. The checkpoint must not be too low, or the edit could change an older message of
-/// ours. Without a checkpoint nothing is probed and the message is sent again: rather twice than never. At most 50
-/// unknown messages since the checkpoint are probed.
+/// The Bot API can't be asked what was sent, and has no idempotency key. So a message's checkpoint is the highest message
+/// id so far, and [reconciling](adjutant_chat::ChatPort::reconcile) tries to edit each later message into the same text:
+/// "message is not modified" identifies the one that was sent. Ids are known from what arrives and what is sent, and from
+/// the journal for the time before this process. The checkpoint must not be too low, or the edit could change an older
+/// message of ours. Without a checkpoint nothing is probed and the message is sent again: rather twice than never. At most
+/// 50 unknown messages since the checkpoint are probed.
 ///
 /// The checkpoint is only as good as what this process sees: the process that delivers must also receive.
 pub struct Telegram {
@@ -111,73 +106,6 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
         titles: rooms::titles(),
     })
-}
-
-#[async_trait]
-impl ChatPort for Telegram {
-    fn channel(&self) -> &str {
-        &self.channel
-    }
-
-    fn limits(&self) -> Limits {
-        render::LIMITS
-    }
-
-    fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.parts(render::texts(outbound).len())
-    }
-
-    async fn seed(&self, address: &Address, ids: &[String]) {
-        self.add_known(address, ids);
-    }
-
-    async fn checkpoint(&self, address: &Address) -> Option<String> {
-        self.wait_until_caught_up().await;
-        let place: TelegramPlace = address.place.parse().ok()?;
-        self.ids.lock().highest(self.chat(place)).map(|highest| highest.to_string())
-    }
-
-    async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        self.deliver_part(outbound).await
-    }
-
-    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        // Messages that can be polled need not be probed.
-        self.wait_until_caught_up().await;
-        self.look_for(outbound).await
-    }
-
-    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
-        self.api.download(&FileId(file.to_owned()), into).await
-    }
-
-    async fn typing(&self, address: &Address) {
-        self.show_typing(address).await;
-    }
-
-    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
-        self.show_text(address, receipt, text, None).await
-    }
-
-    async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {
-        self.show_answer(draft).await
-    }
-
-    fn has_previews(&self, address: &Address) -> bool {
-        self.shows_previews(address)
-    }
-
-    fn draft_pace(&self, address: &Address) -> Duration {
-        self.pace_of_drafts(address)
-    }
-
-    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
-        self.set_reaction(address, event, is_at_work).await
-    }
-
-    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
-        self.retract_message(address, receipt, what).await;
-    }
 }
 
 #[async_trait]

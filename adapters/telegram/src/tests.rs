@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{
-    Choice, ConnectionEvent, EventId, Inbound, IncomingReaction, IntakeError, IntakeOutcome, MessageEdit,
-    OutgoingFile,
+    Address, AnswerDraft, ChatPort, Choice, ConnectionEvent, Delivery, EventId, Inbound, IncomingReaction,
+    IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile, Reconciliation, Retract,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
