@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backoff::{self, Backoff};
-use crate::{Address, Attachment, ChannelIntake, ConnectionEvent, EventId, SenderId};
+use crate::{Address, Attachment, ChannelIntake, ConnectionEvent, EventId, IntakeError, SenderId};
 
 /// Something that arrived from a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +57,6 @@ pub struct IncomingMessage {
     pub reply_to: Option<String>,
     /// The files that came with it.
     pub attachments: Vec<Attachment>,
-}
-
-impl IncomingMessage {
-    /// Whether it is taken in: it is for us, or its room wants everything.
-    pub async fn is_wanted(&self, intake: &dyn ChannelIntake) -> bool {
-        self.is_addressed || intake.wants_all(&self.address).await
-    }
 }
 
 /// Somebody, or a place, that a text mentions.
@@ -140,27 +133,50 @@ impl IncomingReaction {
     }
 }
 
-/// A message, an edit or a reaction on its way into the journal.
+/// What an adapter has read of something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Update {
-    /// Something new.
-    New(Inbound),
+pub enum Received {
+    /// A message of somebody; in company it may be for others.
+    Message(IncomingMessage),
     /// A new text.
     Edit(MessageEdit),
     /// A reaction.
     Reaction(IncomingReaction),
+    /// A message, or a reaction, of our own.
+    Own,
+    /// Not for us, or not understood.
+    Ignored,
 }
 
-impl Update {
+impl Received {
+    /// Whether it is to be journalled: a message if it is for us, or its room wants everything. What isn't is counted.
+    pub async fn is_wanted(&self, intake: &dyn ChannelIntake) -> bool {
+        let is_wanted = match self {
+            Self::Message(message) => message.is_addressed || intake.wants_all(&message.address).await,
+            Self::Edit(_) | Self::Reaction(_) => true,
+            Self::Own => return false,
+            Self::Ignored => false,
+        };
+        if !is_wanted {
+            intake.report(ConnectionEvent::Ignored);
+        }
+        is_wanted
+    }
+
+    /// Hands it over, once.
+    pub async fn journal_once(&self, intake: &dyn ChannelIntake) -> Result<(), IntakeError> {
+        match self {
+            Self::Message(message) => intake.accept(Inbound::Message(message.clone())).await.map(drop),
+            Self::Edit(edit) => intake.edit(edit.clone()).await,
+            Self::Reaction(reaction) => intake.reacted(reaction.clone()).await,
+            Self::Own | Self::Ignored => Ok(()),
+        }
+    }
+
     /// Hands it over until it is journalled, however long that takes.
     pub async fn journal(self, intake: &dyn ChannelIntake, backoff: Backoff) {
         for tries in 1.. {
-            let journalled = match &self {
-                Self::New(inbound) => intake.accept(inbound.clone()).await.map(drop),
-                Self::Edit(edit) => intake.edit(edit.clone()).await,
-                Self::Reaction(reaction) => intake.reacted(reaction.clone()).await,
-            };
-            if journalled.is_ok() {
+            if self.journal_once(intake).await.is_ok() {
                 return;
             }
             intake.report(ConnectionEvent::Error("a message could not be journalled".into()));

@@ -28,7 +28,7 @@ pub use backoff::Backoff;
 pub use check::{CheckStatus, Finding};
 pub use commands::{COMMANDS, SlashCommand, is_command};
 pub use form::{Form, TextPart};
-pub use inbound::{ButtonPress, Inbound, IncomingMessage, IncomingReaction, Mention, MessageEdit, Update};
+pub use inbound::{ButtonPress, Inbound, IncomingMessage, IncomingReaction, Mention, MessageEdit, Received};
 pub use limits::{LengthUnit, Limits, Markup};
 pub use live_text::{CONTINUED, LiveText, continued, is_told, unchanged};
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, OutgoingPart, Progress};

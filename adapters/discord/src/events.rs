@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Backoff, COMMANDS, ChannelIntake, Connection, ConnectionEvent, EventId, Finding, Inbound, IntakeError,
-    IntakeOutcome, SlashCommand, Update, backoff, guard,
+    IntakeOutcome, Received, SlashCommand, backoff, guard,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -31,7 +31,6 @@ pub(crate) use self::roles::Roles;
 use crate::Discord;
 use crate::receive::{
     self, BotIdentity, Interaction, InteractionEvent, InteractionToken, MessageObject, MessageUpdate,
-    Received,
 };
 use crate::rest::{self, ApiError};
 
@@ -256,17 +255,9 @@ impl Discord {
 
     /// Journals it, however long that takes.
     async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
-        let update = match received {
-            Received::Message(message) if !message.is_wanted(intake).await => {
-                return intake.report(ConnectionEvent::Ignored);
-            }
-            Received::Message(message) => Update::New(Inbound::Message(message)),
-            Received::Edit(edit) => Update::Edit(edit),
-            Received::Reaction(reaction) => Update::Reaction(reaction),
-            Received::Own => return,
-            Received::Ignored => return intake.report(ConnectionEvent::Ignored),
-        };
-        update.journal(intake, BACKOFF).await;
+        if received.is_wanted(intake).await {
+            received.journal(intake, BACKOFF).await;
+        }
     }
 
     async fn journal_interactions(&self, mut queued: UnboundedReceiver<String>, intake: &dyn ChannelIntake) {

@@ -4,24 +4,12 @@
 
 use adjutant_chat::{
     Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,
-    RemoteFile, SenderId, VoiceNote, is_audio, one_line,
+    Received, RemoteFile, SenderId, VoiceNote, is_audio, one_line,
 };
 use adjutant_l10n::channels;
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Received {
-    /// A message of somebody; in a group it may be for others.
-    Message(IncomingMessage),
-    Edit(MessageEdit),
-    Reaction(IncomingReaction),
-    /// A message, or a reaction, of our own.
-    Own,
-    /// Not for us, or not understood.
-    Ignored,
-}
 
 /// An interaction, and what is needed to acknowledge it.
 #[derive(Debug, Clone, PartialEq)]

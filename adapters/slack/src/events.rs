@@ -16,8 +16,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use adjutant_chat::{
-    ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeOutcome, Update, WebhookRequest,
-    WebhookResponse, guard,
+    ChannelIntake, Connection, Finding, Inbound, IntakeOutcome, Received, WebhookRequest, WebhookResponse,
+    guard,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -33,7 +33,7 @@ use self::connect::BACKOFF;
 pub(crate) use self::connect::Disconnect;
 use crate::Slack;
 use crate::place::Ts;
-use crate::receive::{self, BotIdentity, Command, Interaction, MessageEvent, Received, text};
+use crate::receive::{self, BotIdentity, Command, Interaction, MessageEvent, text};
 
 /// The longest wait for a message's files and for the names in it: it has to be acknowledged within 3 s.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -214,31 +214,29 @@ impl Slack {
 
     /// Journals it, however long that takes.
     async fn journal(&self, read: impl FnOnce() -> Received + Send, intake: &dyn ChannelIntake) {
-        let update = match read() {
+        let mut received = read();
+        if !received.is_wanted(intake).await {
             // The names in it are not even asked for.
-            Received::Message(message) if !message.is_wanted(intake).await => {
-                return intake.report(ConnectionEvent::Ignored);
-            }
-            Received::Message(mut message) => {
+            return;
+        }
+        match &mut received {
+            Received::Message(message) => {
                 self.cache.add_sender(&message.event.0, &message.sender.0);
                 let mut people = text::mentioned(&message.text);
                 people.push(message.sender.0.clone());
                 let names = self.names(people).await;
-                let name = names.iter().find(|(id, _)| *id == message.sender.0);
-                message.sender_name = name.map_or(message.sender_name, |(_, name)| name.clone());
+                if let Some((_, name)) = names.iter().find(|(id, _)| *id == message.sender.0) {
+                    message.sender_name.clone_from(name);
+                }
                 (message.text, message.mentions) = text::own(&message.text, &names);
-                Update::New(Inbound::Message(message))
             }
-            Received::Edit(mut edit) => {
+            Received::Edit(edit) => {
                 let names = self.names(text::mentioned(&edit.text)).await;
                 (edit.text, edit.mentions) = text::own(&edit.text, &names);
-                Update::Edit(edit)
             }
-            Received::Reaction(reaction) => Update::Reaction(reaction),
-            Received::Own => return,
-            Received::Ignored => return intake.report(ConnectionEvent::Ignored),
-        };
-        update.journal(intake, BACKOFF).await;
+            _ => {}
+        }
+        received.journal(intake, BACKOFF).await;
     }
 
     /// The names of people, without those that can't be found out.

@@ -5,27 +5,14 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, MessageEdit, RemoteFile,
-    SenderId, VoiceNote, is_audio, is_command, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, MessageEdit, Received,
+    RemoteFile, SenderId, VoiceNote, is_audio, is_command, one_line,
 };
 use adjutant_l10n::channels;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::place::{SlackPlace, Ts};
-
-/// Something that arrived. Texts and names are still in Slack's form: see [`text::own`].
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Received {
-    /// A message of somebody; in a group it may be for others.
-    Message(IncomingMessage),
-    Edit(MessageEdit),
-    Reaction(IncomingReaction),
-    /// A message, or a reaction, of our own.
-    Own,
-    /// Not for us, or not understood.
-    Ignored,
-}
 
 /// Who we are: the configured channel and our own account.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +96,8 @@ impl MessageEvent {
         Some((ts("ts").filter(|own| ts("thread_ts") == Some(*own))?, ts("latest_reply")?))
     }
 
-    /// Reads it. In a group only a mention, or a reply in a thread that we began, is for us.
+    /// Reads it. In a group only a mention, or a reply in a thread that we began, is for us. Texts and names are still in
+    /// Slack's form: see [`text::own`].
     pub(crate) fn read(&self, channel: &str, bot: BotIdentity<'_>) -> Received {
         let place = self.place(channel);
         match self.subtype.as_deref() {

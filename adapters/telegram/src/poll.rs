@@ -145,13 +145,10 @@ impl Telegram {
             self.ids.lock().add(chat, message);
         }
         match update_of(update, me, &self.channel) {
-            Update::Message(message) if !message.is_wanted(intake).await => {
-                intake.report(ConnectionEvent::Ignored);
-                Ok(())
+            Update::Received(received) if received.is_wanted(intake).await => {
+                received.journal_once(intake).await
             }
-            Update::Message(message) => intake.accept(Inbound::Message(message)).await.map(drop),
-            Update::Edit(edited) => intake.edit(edited).await,
-            Update::Reaction(reaction) => intake.reacted(reaction).await,
+            Update::Received(_) => Ok(()),
             Update::ButtonPress { press, query } => {
                 let outcome = intake.accept(Inbound::ButtonPress(press)).await?;
                 self.answer_press(query, outcome);
@@ -161,10 +158,6 @@ impl Telegram {
                 self.moved.lock().insert(from, to);
                 let address = |chat: i64| Address { channel: self.channel.clone(), place: chat.to_string() };
                 intake.moved(&address(from), &address(to)).await
-            }
-            Update::Ignored => {
-                intake.report(ConnectionEvent::Ignored);
-                Ok(())
             }
         }
     }

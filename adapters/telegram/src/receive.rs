@@ -4,7 +4,7 @@ mod message;
 
 use adjutant_chat::{
     Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,
-    SenderId, is_command, one_line,
+    Received, SenderId, is_command, one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,31 +21,25 @@ pub(crate) struct BotUser {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Update {
-    /// A message of somebody; in a group it may be for others.
-    Message(IncomingMessage),
-    /// A new text of a message.
-    Edit(MessageEdit),
-    /// A reaction to a message.
-    Reaction(IncomingReaction),
+    /// A message, a new text or a reaction; or nothing for us.
+    Received(Received),
     /// A pressed button, with the query to answer.
     ButtonPress { press: ButtonPress, query: CallbackQueryId },
     /// A group has become a supergroup, which has another id.
     Moved { from: i64, to: i64 },
-    /// Not for us, or not understood.
-    Ignored,
 }
 
 pub(crate) fn update_of(update: &Value, me: &BotUser, channel: &str) -> Update {
     let found = if let Some(message) = update.get("message") {
-        moved_of(message).or_else(|| message_of(message, me, channel))
+        moved_of(message).or_else(|| message_of(message, me, channel).map(Update::Received))
     } else if let Some(message) = update.get("edited_message") {
-        edit_of(message, me)
+        edit_of(message, me).map(Update::Received)
     } else if let Some(reacted) = update.get("message_reaction") {
-        reaction_of(reacted, channel)
+        reaction_of(reacted, channel).map(Update::Received)
     } else {
         update.get("callback_query").and_then(|query| press_of(query, channel))
     };
-    found.unwrap_or(Update::Ignored)
+    found.unwrap_or(Update::Received(Received::Ignored))
 }
 
 /// The chat and the id of an update's message.
@@ -64,7 +58,7 @@ fn moved_of(message: &Value) -> Option<Update> {
     chat("migrate_from_chat_id").map(|from| Update::Moved { from, to: here }).or_else(from_here)
 }
 
-fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
+fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Received> {
     let message = Message::deserialize(value).ok()?;
     // Somebody who writes in the name of a chat can't be identified, so they have no rights here.
     let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
@@ -90,19 +84,19 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
         reply_to,
         attachments,
     };
-    Some(Update::Message(incoming))
+    Some(Received::Message(incoming))
 }
 
-fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
+fn edit_of(value: &Value, me: &BotUser) -> Option<Received> {
     let message = Message::deserialize(value).ok()?;
     let Text { text, mentions, .. } = Text::of(&message, me);
     let event = EventId(event_of(message.chat.id, message.message_id));
-    (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text, mentions }))
+    (!text.is_empty()).then_some(Received::Edit(MessageEdit { event, text, mentions }))
 }
 
 /// The reaction that a person has added, or the 👎 that they have taken away.
 /// Source: <https://core.telegram.org/bots/api#messagereactionupdated>
-fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
+fn reaction_of(reacted: &Value, channel: &str) -> Option<Received> {
     let user = reacted.get("user").filter(|user| user["is_bot"] != true)?["id"].as_u64()?;
     let (chat, message) = (reacted["chat"]["id"].as_i64()?, reacted["message_id"].as_i64()?);
     let list = |key: &str| reacted[key].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -114,7 +108,7 @@ fn reaction_of(reacted: &Value, channel: &str) -> Option<Update> {
     let new = now.iter().filter(|one| !before.contains(one)).filter_map(known).next_back();
     let is_there = now.iter().filter_map(known).any(|one| !one.is_up);
     let gone = || before.iter().filter_map(known).find_map(|one| one.or_gone(true)).filter(|_| !is_there);
-    new.or_else(gone).map(Update::Reaction)
+    new.or_else(gone).map(Received::Reaction)
 }
 
 fn press_of(value: &Value, channel: &str) -> Option<Update> {

@@ -39,7 +39,7 @@ fn arrives(message: Value) -> Update {
 /// What was said, if it was for us.
 fn received(message: Value) -> Option<IncomingMessage> {
     match arrives(message) {
-        Update::Message(message) if message.is_addressed => Some(message),
+        Update::Received(Received::Message(message)) if message.is_addressed => Some(message),
         _ => None,
     }
 }
@@ -51,27 +51,29 @@ fn text(message: Value) -> Option<String> {
 #[test]
 fn a_private_message_is_for_us() {
     assert_debug_snapshot!(arrives(in_private(json!({"text": "Hello, @somebody"}))), @r#"
-    Message(
-        IncomingMessage {
-            event: EventId(
-                "7:9",
-            ),
-            address: Address {
-                channel: "telegram",
-                place: "7",
+    Received(
+        Message(
+            IncomingMessage {
+                event: EventId(
+                    "7:9",
+                ),
+                address: Address {
+                    channel: "telegram",
+                    place: "7",
+                },
+                sender: SenderId(
+                    "7",
+                ),
+                sender_name: "Ada Lovelace",
+                direct: true,
+                is_addressed: true,
+                text: "Hello, @somebody",
+                mentions: [],
+                forwarded_from: None,
+                reply_to: None,
+                attachments: [],
             },
-            sender: SenderId(
-                "7",
-            ),
-            sender_name: "Ada Lovelace",
-            direct: true,
-            is_addressed: true,
-            text: "Hello, @somebody",
-            mentions: [],
-            forwarded_from: None,
-            reply_to: None,
-            attachments: [],
-        },
+        ),
     )
     "#);
 }
@@ -111,7 +113,7 @@ fn a_name_is_no_part_of_what_is_said() {
     assert_eq!(heard.mentions, std::slice::from_ref(&eve));
     message["edit_date"] = 1.into();
     let edited = update_of(&json!({"update_id": 1, "edited_message": message}), &me(), "telegram");
-    let Update::Edit(edited) = edited else { panic!("{edited:?}") };
+    let Update::Received(Received::Edit(edited)) = edited else { panic!("{edited:?}") };
     assert_eq!((edited.text.as_str(), edited.mentions), ("🦀 ask @8 and Eve", vec![eve]));
 }
 
@@ -254,7 +256,7 @@ fn a_press_on_what_is_out_of_reach_is_nothing() {
         ),
     }
     "#);
-    assert_eq!(press(0), Update::Ignored);
+    assert_eq!(press(0), Update::Received(Received::Ignored));
 }
 
 /// JSON of any shape, with the names that we look for.
