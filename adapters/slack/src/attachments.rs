@@ -14,9 +14,9 @@ const SILENCE: Duration = Duration::from_secs(20);
 
 const HOST: &str = "files.slack.com";
 
-/// The request carries the bot's token, so files come only from Slack's own host, or from the proxy in its place.
-fn is_trusted(url: &Url, api_url: &Url) -> bool {
-    (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
+/// Whether an address is on this host of Slack's own, or on the proxy in its place.
+pub(crate) fn is_trusted(url: &Url, host: &str, api_url: &Url) -> bool {
+    (url.scheme() == "https" && url.host_str() == Some(host)) || url.origin() == api_url.origin()
 }
 
 /// Downloads a file from its private address.
@@ -26,7 +26,8 @@ pub(crate) async fn download(
     into: &mut FileDownload,
 ) -> Result<(), DownloadError> {
     let gone = |why: &str| DownloadError::Gone(why.to_owned());
-    let url = Url::parse(address).ok().filter(|url| is_trusted(url, &slack.api_url));
+    // The request carries the bot's token.
+    let url = Url::parse(address).ok().filter(|url| is_trusted(url, HOST, &slack.api_url));
     let url = url.ok_or_else(|| gone("it isn't on Slack's servers"))?;
     let broken = |error: reqwest::Error| DownloadError::Passing(error.without_url().to_string(), None);
     let silent = |_| DownloadError::Passing("no answer in time".to_owned(), None);
@@ -54,8 +55,8 @@ mod tests {
 
     #[test]
     fn the_token_goes_to_slack_and_to_the_proxy_alone() {
-        let trusted =
-            |url: &str| is_trusted(&Url::parse(url).unwrap(), &Url::parse("http://127.0.0.1:9999").unwrap());
+        let proxy = Url::parse("http://127.0.0.1:9999").unwrap();
+        let trusted = |url: &str| is_trusted(&Url::parse(url).unwrap(), HOST, &proxy);
         assert!(trusted("https://files.slack.com/files-pri/T1-F1/notes.txt"));
         assert!(trusted("http://127.0.0.1:9999/files-pri/notes.txt"));
         for url in [

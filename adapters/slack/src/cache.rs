@@ -75,9 +75,9 @@ impl Cache {
 }
 
 /// Adds an entry; a full map begins anew.
-fn insert<T>(map: &Mutex<HashMap<String, T>>, max: usize, key: &str, value: T) {
+pub(crate) fn insert<T>(map: &Mutex<HashMap<String, T>>, max: usize, key: &str, value: T) {
     let mut map = map.lock();
-    if map.len() >= max {
+    if map.len() >= max && !map.contains_key(key) {
         map.clear();
     }
     map.insert(key.to_owned(), value);

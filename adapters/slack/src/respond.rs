@@ -17,6 +17,7 @@ use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
+use crate::attachments::is_trusted;
 use crate::cache::CommandAddress;
 use crate::place::SlackPlace;
 use crate::render::{self, MessagePart};
@@ -55,7 +56,7 @@ impl<'a> CommandId<'a> {
 impl Slack {
     /// Remembers where a command is answered.
     pub(crate) fn add_command(&self, event: &str, url: &str, words: &str) {
-        let url = Url::parse(url).ok().filter(|url| is_trusted(url, &self.api_url));
+        let url = Url::parse(url).ok().filter(|url| is_trusted(url, HOST, &self.api_url));
         if let Some(url) = url {
             let words: String = one_line(words).trim().replace('`', "'").chars().take(WORDS).collect();
             self.cache.add_command(event, CommandAddress { url, until: Instant::now() + OPEN, words });
@@ -212,9 +213,4 @@ impl Slack {
         }
         format!("{RESPONSE}{}:{}", outbound.id, outbound.part)
     }
-}
-
-/// Whether an address is Slack's own, or the proxy's in its place.
-fn is_trusted(url: &Url, api_url: &Url) -> bool {
-    (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
 }

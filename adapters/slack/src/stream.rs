@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 use crate::place::SlackPlace;
 use crate::respond::CommandId;
 use crate::web_api::ApiError;
-use crate::{Slack, deliver};
+use crate::{Slack, cache, deliver};
 
 /// The error of an edit of a message whose stream is open.
 pub(crate) const CONFLICT: &str = "streaming_state_conflict";
@@ -58,12 +58,17 @@ const CARD: usize = 100;
 pub(crate) struct Streams {
     /// Our workspace, with which a channel's stream names whom it is for.
     pub(crate) team: OnceCell<String>,
-    /// Of each turn, what of its draft is shown, and its cards.
-    drafts: Mutex<HashMap<String, Stream<String>>>,
-    cards: Mutex<HashMap<String, Stream<Vec<Value>>>>,
+    /// What of a draft is shown, and the cards of its agents.
+    drafts: StreamsOf<String>,
+    cards: StreamsOf<Vec<Value>>,
+}
+
+/// Streams that show the same kind of thing.
+#[derive(Debug, Default)]
+struct StreamsOf<T> {
+    by_turn: Mutex<HashMap<String, Stream<T>>>,
     /// The channels where Slack refused one.
     refused: Mutex<HashSet<String>>,
-    refused_cards: Mutex<HashSet<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -78,34 +83,37 @@ struct Stream<T> {
 }
 
 impl<T> Stream<T> {
-    fn new(address: &Address, receipt: &str, shown: T) -> Self {
-        let (place, receipt, now) = (address.place.clone(), receipt.to_owned(), Instant::now());
+    fn new(place: &SlackPlace, receipt: &str, shown: T) -> Self {
+        let (place, receipt, now) = (place.to_string(), receipt.to_owned(), Instant::now());
         Self { place, receipt, is_open: true, shown, began: now, paused_until: now }
     }
 }
 
-fn put<T>(all: &Mutex<HashMap<String, Stream<T>>>, key: &str, stream: Stream<T>) {
-    let mut all = all.lock();
-    if all.len() >= TURNS && !all.contains_key(key) {
-        all.clear();
+impl<T: Clone> StreamsOf<T> {
+    fn get(&self, turn: &str) -> Option<Stream<T>> {
+        self.by_turn.lock().get(turn).cloned()
     }
-    all.insert(key.to_owned(), stream);
-}
 
-fn close<T>(all: &Mutex<HashMap<String, Stream<T>>>, receipt: &str) -> bool {
-    let mut all = all.lock();
-    let open = all.values_mut().find(|one| one.is_open && one.receipt == receipt);
-    open.map(|one| one.is_open = false).is_some()
+    fn put(&self, turn: &str, stream: Stream<T>) {
+        cache::insert(&self.by_turn, TURNS, turn, stream);
+    }
+
+    fn close(&self, receipt: &str) -> bool {
+        let mut all = self.by_turn.lock();
+        let open = all.values_mut().find(|one| one.is_open && one.receipt == receipt);
+        open.map(|one| one.is_open = false).is_some()
+    }
 }
 
 impl Streams {
     /// Whether the stream was open; whoever closes it here stops it at Slack.
     pub(crate) fn close(&self, receipt: &str) -> bool {
-        close(&self.drafts, receipt) || close(&self.cards, receipt)
+        self.drafts.close(receipt) || self.cards.close(receipt)
     }
 
     pub(crate) fn pace(&self, address: &Address) -> Duration {
-        let is_open = self.drafts.lock().values().any(|one| one.is_open && one.place == address.place);
+        let drafts = self.drafts.by_turn.lock();
+        let is_open = drafts.values().any(|one| one.is_open && one.place == address.place);
         if is_open { APPEND_PACE } else { EDIT_PACE }
     }
 }
@@ -117,15 +125,14 @@ impl Slack {
         let text = sanitized(draft.text);
         // What follows decides what these are.
         let text = text.trim_end_matches(RISKY);
-        let stream = self.streams.drafts.lock().get(draft.turn).cloned();
-        match stream {
+        let of_turn = (&self.streams.drafts, draft.turn);
+        match of_turn.0.get(draft.turn) {
             Some(stream) if stream.is_open && draft.receipt == Some(stream.receipt.as_str()) => {
                 let written = disarmed(text.strip_prefix(stream.shown.as_str())?);
                 if disarmed(text).len() > LENGTH {
                     return None;
                 }
                 let more = (!written.is_empty()).then(|| ("markdown_text", json!(written)));
-                let of_turn = (&self.streams.drafts, draft.turn);
                 self.append_stream(&place, of_turn, stream, more, text.to_owned()).await
             }
             Some(_) => None,
@@ -134,15 +141,8 @@ impl Slack {
                 if text.trim().is_empty() || written.len() > LENGTH {
                     return None;
                 }
-                let content = json!({"markdown_text": written});
-                let refused = &self.streams.refused;
-                let started =
-                    self.start_stream(&place, (draft.event, draft.receipt), content, refused).await?;
-                if let Delivery::Sent(receipt) = &started {
-                    let stream = Stream::new(draft.address, receipt, text.to_owned());
-                    put(&self.streams.drafts, draft.turn, stream);
-                }
-                Some(started)
+                let (instead_of, content) = ((draft.event, draft.receipt), json!({"markdown_text": written}));
+                self.start_stream(&place, of_turn, instead_of, content, text.to_owned()).await
             }
         }
     }
@@ -156,12 +156,11 @@ impl Slack {
     ) -> Option<Delivery> {
         let place = deliver::place(&progress.address).ok()?;
         let cards: Vec<Value> = progress.agents.iter().map(card).collect();
-        let stream = self.streams.cards.lock().get(&progress.turn).cloned();
-        match stream {
+        let of_turn = (&self.streams.cards, progress.turn.as_str());
+        match of_turn.0.get(&progress.turn) {
             Some(stream) if stream.is_open && receipt == Some(stream.receipt.as_str()) => {
                 let changed: Vec<&Value> = cards.iter().filter(|card| !stream.shown.contains(card)).collect();
                 let more = (!changed.is_empty()).then(|| ("chunks", json!(changed)));
-                let of_turn = (&self.streams.cards, progress.turn.as_str());
                 self.append_stream(&place, of_turn, stream, more, cards).await
             }
             Some(_) if receipt.is_some() => None,
@@ -170,28 +169,23 @@ impl Slack {
                 let plan = json!({"type": "plan_update", "title": turns::working()});
                 let chunks: Vec<&Value> = std::iter::once(&plan).chain(&cards).collect();
                 let content = json!({"task_display_mode": "plan", "chunks": chunks});
-                let refused = &self.streams.refused_cards;
-                let started = self.start_stream(&place, (event, receipt), content, refused).await?;
-                if let Delivery::Sent(receipt) = &started {
-                    let stream = Stream::new(&progress.address, receipt, cards);
-                    put(&self.streams.cards, &progress.turn, stream);
-                }
-                Some(started)
+                self.start_stream(&place, of_turn, (event, receipt), content, cards).await
             }
         }
     }
 
-    /// Starts a stream in the place of what is shown. Nothing where there can be none.
-    async fn start_stream(
+    /// Starts a stream, which then shows this, in the place of what was shown for an event. Nothing where there can be none.
+    async fn start_stream<T: Clone>(
         &self,
         place: &SlackPlace,
-        (event, shown): (Option<&str>, Option<&str>),
+        (streams, turn): (&StreamsOf<T>, &str),
+        (event, before): (Option<&str>, Option<&str>),
         mut arguments: Value,
-        refused: &Mutex<HashSet<String>>,
+        shown: T,
     ) -> Option<Delivery> {
         let thread = place.thread?;
         let is_private = event.and_then(CommandId::of_event).is_some();
-        let is_refused = refused.lock().contains(&place.channel);
+        let is_refused = streams.refused.lock().contains(&place.channel);
         if is_private || is_refused {
             return None;
         }
@@ -202,20 +196,21 @@ impl Slack {
             arguments["recipient_team_id"] = json!(self.streams.team.get()?);
         }
         // A stream is a message of its own.
-        if let Some(shown) = shown {
-            self.delete(&place.channel, shown).await.ok()?;
+        if let Some(before) = before {
+            self.delete(&place.channel, before).await.ok()?;
         }
         match self.bot.call("chat.startStream", &arguments).await {
             Ok(started) => {
                 let Some(receipt) = started["ts"].as_str() else { return Some(Delivery::Unknown) };
                 self.remember(receipt);
+                streams.put(turn, Stream::new(place, receipt, shown));
                 Some(Delivery::Sent(receipt.to_owned()))
             }
             Err(ApiError::Unclear) => Some(Delivery::Unknown),
             Err(error) => {
                 tracing::debug!(channel = self.channel, %error, "no stream is started");
                 if matches!(error, ApiError::Refused(_) | ApiError::Scope(_)) {
-                    refused.lock().insert(place.channel.clone());
+                    streams.refused.lock().insert(place.channel.clone());
                 }
                 None
             }
@@ -223,10 +218,10 @@ impl Slack {
     }
 
     /// Appends to a stream, which then shows this. Nothing if it has ended early.
-    async fn append_stream<T>(
+    async fn append_stream<T: Clone>(
         &self,
         place: &SlackPlace,
-        (all, key): (&Mutex<HashMap<String, Stream<T>>>, &str),
+        (streams, turn): (&StreamsOf<T>, &str),
         mut stream: Stream<T>,
         more: Option<(&str, Value)>,
         shown: T,
@@ -248,7 +243,7 @@ impl Slack {
                 return None;
             }
         }
-        put(all, key, stream);
+        streams.put(turn, stream);
         Some(sent)
     }
 

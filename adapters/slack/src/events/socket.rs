@@ -38,13 +38,12 @@ pub(super) enum SocketEvent {
 }
 
 /// What Slack wraps everything in.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Envelope {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     pub(super) kind: String,
-    #[serde(default)]
     pub(super) envelope_id: String,
-    #[serde(default)]
     pub(super) payload: Value,
 }
 
@@ -122,11 +121,7 @@ impl<T: Fn(SocketEvent) + Send> SocketConnection<T> {
         (self.on_event)(SocketEvent::Alive);
         let Frame::Text(text) = frame else { return Ok(()) };
         // Without an id it can't be acknowledged; the receiver counts it.
-        let envelope: Envelope = serde_json::from_str(text.as_str()).unwrap_or(Envelope {
-            kind: String::new(),
-            envelope_id: String::new(),
-            payload: Value::Null,
-        });
+        let envelope: Envelope = serde_json::from_str(text.as_str()).unwrap_or_default();
         match envelope.kind.as_str() {
             "hello" => {
                 self.greeted = true;
