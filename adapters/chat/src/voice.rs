@@ -1,10 +1,11 @@
 //! Voice notes, and the download of their files.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::fs::File;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A voice note, or another sound file, that came with a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +131,22 @@ impl FileDownload {
             return Err(DownloadError::TooBig);
         }
         self.file.write_all(chunk).await.map_err(full)
+    }
+
+    /// Adds all of a file on this machine.
+    pub async fn copy(&mut self, path: &Path) -> Result<(), DownloadError> {
+        let gone = |error: std::io::Error| DownloadError::Gone(error.to_string());
+        let mut file = File::open(path).await.map_err(gone)?;
+        if !file.metadata().await.map_err(gone)?.is_file() {
+            return Err(DownloadError::Gone("it isn't a file any more".to_owned()));
+        }
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            match file.read(&mut chunk).await.map_err(gone)? {
+                0 => return Ok(()),
+                bytes => self.add(&chunk[..bytes]).await?,
+            }
+        }
     }
 
     /// The whole file, and its size.

@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 mod file;
 
 pub use file::LocalFile;
-pub(crate) use file::copy;
 
 /// The conversation of a line that names none.
 pub const CONVERSATION: &str = "main";

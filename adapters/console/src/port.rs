@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -230,7 +230,7 @@ impl ChatPort for ConsolePort {
     }
 
     async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
-        json::copy(file, into).await
+        into.copy(Path::new(file)).await
     }
 
     async fn progress(&self, progress: &Progress) {

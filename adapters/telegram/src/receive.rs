@@ -1,6 +1,6 @@
 //! Pure: reads Telegram's updates.
 
-mod message;
+pub(crate) mod message;
 
 use adjutant_chat::{
     Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,

@@ -17,6 +17,7 @@ use teloxide::types::{ChatId, Recipient, UserId};
 use crate::Telegram;
 use crate::api::ApiError;
 use crate::place::TelegramPlace;
+use crate::receive::message::{Sender, full_name};
 
 /// The most known chats whose titles are compared.
 const MAX_CHATS: usize = 50;
@@ -64,18 +65,7 @@ struct Member {
     #[serde(default)]
     is_member: bool,
     custom_title: Option<String>,
-    user: Person,
-}
-
-#[derive(Deserialize)]
-struct Person {
-    id: u64,
-    #[serde(default)]
-    is_bot: bool,
-    #[serde(default)]
-    first_name: String,
-    last_name: Option<String>,
-    username: Option<String>,
+    user: Sender,
 }
 
 #[async_trait]
@@ -164,7 +154,7 @@ impl Rooms for Telegram {
             }
         };
         let is_it = |member: &Member| {
-            let (user, full) = (&member.user, member.user.name().to_lowercase());
+            let (user, full) = (&member.user, member.user.full_name().to_lowercase());
             let username = user.username.as_deref().unwrap_or_default().to_lowercase();
             !name.is_empty()
                 && (username == name || full == name || full.split_whitespace().any(|word| word == name))
@@ -221,14 +211,9 @@ impl Telegram {
 
 impl Chat {
     fn name(&self) -> String {
-        let name = self.title.clone().unwrap_or_else(|| full(&self.first_name, self.last_name.as_deref()));
+        let person = || full_name(&self.first_name, self.last_name.as_deref());
+        let name = self.title.clone().unwrap_or_else(person);
         if name.is_empty() { self.id.to_string() } else { name }
-    }
-}
-
-impl Person {
-    fn name(&self) -> String {
-        full(&self.first_name, self.last_name.as_deref())
     }
 }
 
@@ -248,7 +233,7 @@ impl From<Member> for Profile {
             ("role", role.to_owned()),
             ("account", if user.is_bot { "a bot's".to_owned() } else { String::new() }),
         ];
-        let (id, name) = (user.id.to_string(), one_line(&user.name()));
+        let (id, name) = (user.id.to_string(), one_line(&user.full_name()));
         // A deleted account has no name.
         let name = if name.is_empty() { id.clone() } else { name };
         Self::new(id, name, facts)
@@ -261,8 +246,4 @@ fn parse(place: &str) -> Result<TelegramPlace, RoomError> {
 
 fn room(place: String, title: &str) -> Room {
     Room { place, name: one_line(title) }
-}
-
-fn full(first: &str, last: Option<&str>) -> String {
-    format!("{first} {}", last.unwrap_or_default()).trim().to_owned()
 }

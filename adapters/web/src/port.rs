@@ -1,6 +1,5 @@
 //! The channel. What is in the outbox is on the page, so delivery has nothing to send.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,8 +9,6 @@ use adjutant_chat::{
     FileDownload, Finding, LengthUnit, Limits, Markup, Outbound, Reconciliation,
 };
 use async_trait::async_trait;
-use tokio::fs::File;
-use tokio::io::AsyncReadExt;
 
 use crate::drafts::Drafts;
 use crate::{Backend, pages};
@@ -90,15 +87,7 @@ impl ChatPort for Web {
     async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
         let path = self.backend.get().and_then(|backend| backend.upload_path(file));
         let path = path.ok_or_else(|| DownloadError::Gone("it isn't an upload".to_owned()))?;
-        let gone = |error: io::Error| DownloadError::Gone(error.to_string());
-        let mut content = File::open(path).await.map_err(gone)?;
-        let mut piece = vec![0; 64 * 1024];
-        loop {
-            match content.read(&mut piece).await.map_err(gone)? {
-                0 => return Ok(()),
-                bytes => into.add(&piece[..bytes]).await?,
-            }
-        }
+        into.copy(&path).await
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

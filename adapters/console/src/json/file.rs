@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use adjutant_chat::{Attachment, DownloadError, FileDownload, RemoteFile, sanitized};
+use adjutant_chat::{Attachment, RemoteFile, sanitized};
 use adjutant_l10n::terminal;
-use tokio::fs::File;
-use tokio::io::AsyncReadExt;
 
 /// What a person types before the path of a file.
 const ATTACH: &str = "/attach";
@@ -52,19 +50,4 @@ pub(super) fn attached(line: &str) -> Result<Option<(LocalFile, &str)>, String> 
         return Err(terminal::name_a_file());
     }
     Ok(Some((LocalFile::find(path)?, text.trim())))
-}
-
-pub(crate) async fn copy(path: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
-    let gone = |error: std::io::Error| DownloadError::Gone(error.to_string());
-    let mut file = File::open(path).await.map_err(gone)?;
-    if !file.metadata().await.map_err(gone)?.is_file() {
-        return Err(DownloadError::Gone("it isn't a file any more".to_owned()));
-    }
-    let mut chunk = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut chunk).await.map_err(gone)? {
-            0 => return Ok(()),
-            bytes => into.add(&chunk[..bytes]).await?,
-        }
-    }
 }

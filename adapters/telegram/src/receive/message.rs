@@ -88,14 +88,14 @@ pub(super) struct Reply {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Sender {
-    pub(super) id: u64,
+pub(crate) struct Sender {
+    pub(crate) id: u64,
     #[serde(default)]
-    pub(super) is_bot: bool,
+    pub(crate) is_bot: bool,
     #[serde(default)]
     first_name: String,
     last_name: Option<String>,
-    username: Option<String>,
+    pub(crate) username: Option<String>,
 }
 
 /// An entity of a text, counted in UTF-16 units.
@@ -192,6 +192,10 @@ impl Message {
     }
 }
 
+pub(crate) fn full_name(first: &str, last: Option<&str>) -> String {
+    format!("{first} {}", last.unwrap_or_default()).trim().to_owned()
+}
+
 impl Chat {
     pub(super) fn is_private(&self) -> bool {
         self.kind == "private"
@@ -200,10 +204,14 @@ impl Chat {
 
 impl Sender {
     pub(super) fn name(&self) -> String {
-        let full = format!("{} {}", self.first_name, self.last_name.as_deref().unwrap_or_default());
-        match (full.trim(), &self.username) {
-            ("", Some(username)) => format!("@{username}"),
-            (full, _) => full.to_owned(),
+        match (self.full_name(), &self.username) {
+            (full, Some(username)) if full.is_empty() => format!("@{username}"),
+            (full, _) => full,
         }
+    }
+
+    /// Their first and last name, empty if the account is deleted.
+    pub(crate) fn full_name(&self) -> String {
+        full_name(&self.first_name, self.last_name.as_deref())
     }
 }
