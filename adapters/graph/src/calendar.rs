@@ -38,7 +38,7 @@ impl GraphCalendar {
     /// The calendars, the person's main one first. This also tests whether the account works.
     pub async fn calendars(&self) -> Result<Vec<Collection>, DavError> {
         let query = [("$select", "id,name,isDefaultCalendar"), ("$top", "100")];
-        let mut all = self.http.all(Call::get(self.http.url(&["me", "calendars"], &query)?), 1_000).await?;
+        let mut all = self.http.all(self.http.get(&["me", "calendars"], &query)?, 1_000).await?;
         all.sort_by_key(|calendar| calendar["isDefaultCalendar"] != json!(true));
         let collection = |calendar: &Value| Collection {
             url: text(calendar, "id").to_owned(),
@@ -60,13 +60,13 @@ impl GraphCalendar {
         let mut query = vec![("$select", FIELDS), ("$expand", expand.as_str()), ("$top", "100")];
         if range.to - range.from <= TimeDelta::days(MAX_EXPANDED) {
             query.extend([("startDateTime", from.as_str()), ("endDateTime", to.as_str())]);
-            let url = self.http.url(&["me", "calendars", calendar, "calendarView"], &query)?;
-            let all = self.http.all(Call::get(url).preferring(PREFER), MAX_EVENTS).await?;
+            let call = self.http.get(&["me", "calendars", calendar, "calendarView"], &query)?;
+            let all = self.http.all(call.preferring(PREFER), MAX_EVENTS).await?;
             return Ok(by_series(all));
         }
         query.push(("$filter", filter.as_str()));
-        let url = self.http.url(&["me", "calendars", calendar, "events"], &query)?;
-        let all = self.http.all(Call::get(url).preferring(PREFER), MAX_EVENTS).await?;
+        let call = self.http.get(&["me", "calendars", calendar, "events"], &query)?;
+        let all = self.http.all(call.preferring(PREFER), MAX_EVENTS).await?;
         let first = (range.from - TimeDelta::days(1)).date_naive().to_string();
         let is_over = |event: &Value| {
             let end = text(&event["recurrence"]["range"], "endDate");
@@ -103,15 +103,14 @@ impl GraphCalendar {
     pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
         let mut found = None;
         if let Some(foreign) = uid.strip_prefix(FOREIGN) {
-            let url =
-                self.http.url(&["me", "calendars", calendar, "events", foreign], &[("$select", "id")])?;
-            found = self.http.optional(&Call::get(url)).await?;
+            let path = ["me", "calendars", calendar, "events", foreign];
+            found = self.http.optional(&self.http.get(&path, &[("$select", "id")])?).await?;
         }
         if found.is_none() {
             let filter = by_uid(uid);
             let query = [("$filter", filter.as_str()), ("$select", "id")];
-            let url = self.http.url(&["me", "calendars", calendar, "events"], &query)?;
-            found = self.http.all(Call::get(url), 1).await?.pop();
+            let call = self.http.get(&["me", "calendars", calendar, "events"], &query)?;
+            found = self.http.all(call, 1).await?.pop();
         }
         let Some(found) = found else { return Ok(None) };
         self.event(text(&found, "id")).await?.map(|event| resource(&event)).transpose()
@@ -129,8 +128,7 @@ impl GraphCalendar {
         let fields = format!("{FIELDS},cancelledOccurrences,exceptionOccurrences");
         let expand = format!("exceptionOccurrences,{}", event_json::expand());
         let query = [("$select", fields.as_str()), ("$expand", expand.as_str())];
-        let url = self.http.url(&["me", "events", id], &query)?;
-        self.http.optional(&Call::get(url).preferring(PREFER)).await
+        self.http.optional(&self.http.get(&["me", "events", id], &query)?.preferring(PREFER)).await
     }
 
     /// Creates an event. Its `transactionId`, the UID, makes it harmless to do that again
@@ -146,13 +144,13 @@ impl GraphCalendar {
             Some(others) => others.push(own),
             None => _ = fields.insert("singleValueExtendedProperties".to_owned(), json!([own])),
         }
-        let url = self.http.url(&["me", "calendars", calendar, "events"], &[])?;
         let mut made = None;
         // Where a deleted event had this one, another one is needed.
         for transaction in [uid.clone(), format!("{uid} again")] {
             fields.insert("transactionId".to_owned(), json!(transaction));
-            let call = Call::post(url.clone(), Value::Object(fields.clone())).preferring(PREFER);
-            match self.http.json(&call).await {
+            let body = Value::Object(fields.clone());
+            let call = self.http.post(&["me", "calendars", calendar, "events"], body)?;
+            match self.http.json(&call.preferring(PREFER)).await {
                 Err(error) if error.status == Some(StatusCode::CONFLICT) => {}
                 posted => {
                     made = Some(posted?);
@@ -193,7 +191,7 @@ impl GraphCalendar {
         }
         let change = event_json::changes(Some(&old), &new)?;
         if !change.is_empty() {
-            let call = Call::patch(self.http.url(&["me", "events", url], &[])?, Value::Object(change));
+            let call = self.http.patch(&["me", "events", url], Value::Object(change))?;
             if let Some(outcome) = self.write(url, &now, call).await? {
                 return Ok(outcome);
             }
@@ -211,7 +209,7 @@ impl GraphCalendar {
         if is_changed(&now, etag) {
             return Ok(WriteOutcome::Conflict(resource(&now)?));
         }
-        let call = Call::delete(self.http.url(&["me", "events", url], &[])?);
+        let call = self.http.delete(&["me", "events", url])?;
         Ok(self.write(url, &now, call).await?.unwrap_or(WriteOutcome::Done(None)))
     }
 
@@ -247,8 +245,7 @@ impl GraphCalendar {
         }
         for instance in wanted.except.iter().filter(|instance| !contains(&master.except, instance)) {
             if let Some(id) = self.instance(now, instance).await? {
-                let gone = Call::delete(self.http.url(&["me", "events", &id], &[])?);
-                self.http.optional(&gone).await?;
+                self.http.optional(&self.http.delete(&["me", "events", &id])?).await?;
             }
         }
         Ok(())
@@ -268,8 +265,8 @@ impl GraphCalendar {
         }
         let missing = || GraphError::new(ErrorKind::NotFound, "the series has no such day at Microsoft");
         let id = self.instance(now, instance).await?.ok_or_else(missing)?;
-        let url = self.http.url(&["me", "events", &id], &[])?;
-        self.http.json(&Call::patch(url, Value::Object(change)).preferring(PREFER)).await?;
+        let call = self.http.patch(&["me", "events", &id], Value::Object(change))?;
+        self.http.json(&call.preferring(PREFER)).await?;
         Ok(())
     }
 
@@ -290,8 +287,8 @@ impl GraphCalendar {
             ("endDateTime", to.as_str()),
             ("$select", "id,originalStart,isAllDay"),
         ];
-        let url = self.http.url(&["me", "events", text(series, "id"), "instances"], &query)?;
-        let all = self.http.all(Call::get(url).preferring(PREFER), MAX_EVENTS).await?;
+        let call = self.http.get(&["me", "events", text(series, "id"), "instances"], &query)?;
+        let all = self.http.all(call.preferring(PREFER), MAX_EVENTS).await?;
         Ok(all.iter().find(is_it).map(|found| text(found, "id").to_owned()))
     }
 }

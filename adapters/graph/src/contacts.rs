@@ -1,7 +1,7 @@
 //! The contacts of an account, which are vCards here.
 
 use adjutant_dav::{Card, Collection, Contact, CreateOutcome, DavError, ErrorKind, Resource, WriteOutcome};
-use reqwest::{StatusCode, Url};
+use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::http::{Call, Http, Result};
@@ -32,7 +32,7 @@ impl GraphContacts {
     /// The folders, the main one first. This also tests whether the account works.
     pub async fn address_books(&self) -> Result<Vec<Collection>, DavError> {
         let query = [("$select", "id,displayName"), ("$top", "100")];
-        let all = self.http.all(Call::get(self.http.url(&["me", "contactFolders"], &query)?), 1_000).await?;
+        let all = self.http.all(self.http.get(&["me", "contactFolders"], &query)?, 1_000).await?;
         let collection = |folder: &Value| Collection {
             url: text(folder, "id").to_owned(),
             name: text(folder, "displayName").to_owned(),
@@ -44,7 +44,7 @@ impl GraphContacts {
     pub async fn list(&self, book: &str) -> Result<Vec<Resource>, DavError> {
         let expand = expand(&[UID]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str()), ("$top", "100")];
-        let all = self.http.all(Call::get(self.folder(book, &query)?), MAX_CONTACTS).await?;
+        let all = self.http.all(self.http.get(&folder(book), &query)?, MAX_CONTACTS).await?;
         // One that can't be read doesn't hide the others.
         Ok(all.iter().filter_map(|contact| resource(contact).ok()).collect())
     }
@@ -55,13 +55,13 @@ impl GraphContacts {
         let contact = card.contact();
         let (filter, expand) = (by_uid(&contact.id), expand(&[UID]));
         let query = [("$filter", filter.as_str()), ("$select", FIELDS), ("$expand", expand.as_str())];
-        let found = self.http.all(Call::get(self.folder(book, &query)?), 1).await?;
+        let found = self.http.all(self.http.get(&folder(book), &query)?, 1).await?;
         if let Some(there) = found.first() {
             return Ok(CreateOutcome::AlreadyExists(resource(there)?));
         }
         let mut fields = changes(&Value::Null, &Contact::default(), &contact)?;
         fields.insert("singleValueExtendedProperties".to_owned(), json!([{"id": UID, "value": contact.id}]));
-        let made = self.http.json(&Call::post(self.folder(book, &[])?, Value::Object(fields))).await?;
+        let made = self.http.json(&self.http.post(&folder(book), Value::Object(fields))?).await?;
         Ok(CreateOutcome::Created { url: text(&made, "id").to_owned(), etag: etag(&made) })
     }
 
@@ -73,14 +73,14 @@ impl GraphContacts {
         if fields.is_empty() && !is_changed(&now, etag) {
             return Ok(WriteOutcome::Done(current.etag));
         }
-        let call = Call::patch(self.http.url(&["me", "contacts", url], &[])?, Value::Object(fields));
+        let call = self.http.patch(&["me", "contacts", url], Value::Object(fields))?;
         self.write(url, etag, &now, call).await
     }
 
     /// Deletes a contact if its etag is still the same.
     pub async fn delete(&self, url: &str, etag: Option<&str>) -> Result<WriteOutcome, DavError> {
         let Some(now) = self.contact(url).await? else { return Ok(WriteOutcome::Gone) };
-        self.write(url, etag, &now, Call::delete(self.http.url(&["me", "contacts", url], &[])?)).await
+        self.write(url, etag, &now, self.http.delete(&["me", "contacts", url])?).await
     }
 
     async fn write(
@@ -109,15 +109,13 @@ impl GraphContacts {
     async fn contact(&self, id: &str) -> Result<Option<Value>> {
         let expand = expand(&[UID]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str())];
-        self.http.optional(&Call::get(self.http.url(&["me", "contacts", id], &query)?)).await
+        self.http.optional(&self.http.get(&["me", "contacts", id], &query)?).await
     }
+}
 
-    fn folder(&self, book: &str, query: &[(&str, &str)]) -> Result<Url> {
-        match book {
-            "" => self.http.url(&["me", "contacts"], query),
-            book => self.http.url(&["me", "contactFolders", book, "contacts"], query),
-        }
-    }
+/// The path of a folder's contacts.
+fn folder(book: &str) -> Vec<&str> {
+    if book.is_empty() { vec!["me", "contacts"] } else { vec!["me", "contactFolders", book, "contacts"] }
 }
 
 fn resource(contact: &Value) -> Result<Resource, DavError> {

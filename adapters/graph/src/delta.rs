@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::folders::Folders;
-use crate::http::{Call, GraphError, Result};
+use crate::http::{GraphError, Result};
 use crate::mail::{FIELDS, GraphMail, arrived, header, message};
 use crate::{moment, text};
 
@@ -44,8 +44,8 @@ impl GraphMail {
         let mut fields = item["internetMessageHeaders"].clone();
         if !fields.is_array() {
             let query = [("$select", "internetMessageHeaders")];
-            let url = self.http.url(&["me", "messages", text(item, "id")], &query)?;
-            let found = self.http.optional(&Call::get(url)).await?.unwrap_or_default();
+            let call = self.http.get(&["me", "messages", text(item, "id")], &query)?;
+            let found = self.http.optional(&call).await?.unwrap_or_default();
             fields = found["internetMessageHeaders"].clone();
         }
         let header = header(&fields);

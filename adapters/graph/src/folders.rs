@@ -6,7 +6,7 @@ use adjutant_dav::ErrorKind;
 use adjutant_mail::FolderKind;
 use futures::future::try_join_all;
 
-use crate::http::{Call, GraphError, Http, Result};
+use crate::http::{GraphError, Http, Result};
 use crate::text;
 
 /// The folders with a purpose, by the names that the service knows in all languages
@@ -41,11 +41,9 @@ impl Folders {
     /// (<https://learn.microsoft.com/graph/api/mailfolder-delta>).
     pub(crate) async fn load(http: &Http) -> Result<Self> {
         let query = [("$select", "displayName,parentFolderId")];
-        let url = http.url(&["me", "mailFolders", "delta"], &query)?;
-        let all = http.all(Call::get(url), MAX_FOLDERS).await?;
+        let all = http.all(http.get(&["me", "mailFolders", "delta"], &query)?, MAX_FOLDERS).await?;
         let known = try_join_all(WELL_KNOWN.map(|(kind, name)| async move {
-            let url = http.url(&["me", "mailFolders", name], &[("$select", "id")])?;
-            let found = http.optional(&Call::get(url)).await?;
+            let found = http.optional(&http.get(&["me", "mailFolders", name], &[("$select", "id")])?).await?;
             Ok::<_, GraphError>(found.map(|folder| (text(&folder, "id").to_owned(), kind)))
         }));
         let kinds: HashMap<String, FolderKind> = known.await?.into_iter().flatten().collect();

@@ -71,29 +71,8 @@ impl Call {
         Self { method, url, body, etag: None, prefer: "" }
     }
 
-    pub(crate) fn get(url: Url) -> Self {
+    fn get(url: Url) -> Self {
         Self::new(Method::GET, url, Body::None)
-    }
-
-    pub(crate) fn post(url: Url, body: Value) -> Self {
-        Self::new(Method::POST, url, Body::Json(body))
-    }
-
-    pub(crate) fn post_mime(url: Url, base64: String) -> Self {
-        Self::new(Method::POST, url, Body::Mime(base64))
-    }
-
-    /// An order that needs no words.
-    pub(crate) fn order(url: Url) -> Self {
-        Self::new(Method::POST, url, Body::None)
-    }
-
-    pub(crate) fn patch(url: Url, body: Value) -> Self {
-        Self::new(Method::PATCH, url, Body::Json(body))
-    }
-
-    pub(crate) fn delete(url: Url) -> Self {
-        Self::new(Method::DELETE, url, Body::None)
     }
 
     /// With another preference besides the one for ids.
@@ -220,6 +199,31 @@ impl Http {
             url.set_query(spaced.as_deref());
         }
         Ok(url)
+    }
+
+    pub(crate) fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Call> {
+        Ok(Call::get(self.url(path, query)?))
+    }
+
+    pub(crate) fn post(&self, path: &[&str], body: Value) -> Result<Call> {
+        Ok(Call::new(Method::POST, self.url(path, &[])?, Body::Json(body)))
+    }
+
+    pub(crate) fn post_mime(&self, path: &[&str], base64: String) -> Result<Call> {
+        Ok(Call::new(Method::POST, self.url(path, &[])?, Body::Mime(base64)))
+    }
+
+    /// An order that needs no words.
+    pub(crate) fn order(&self, path: &[&str]) -> Result<Call> {
+        Ok(Call::new(Method::POST, self.url(path, &[])?, Body::None))
+    }
+
+    pub(crate) fn patch(&self, path: &[&str], body: Value) -> Result<Call> {
+        Ok(Call::new(Method::PATCH, self.url(path, &[])?, Body::Json(body)))
+    }
+
+    pub(crate) fn delete(&self, path: &[&str]) -> Result<Call> {
+        Ok(Call::new(Method::DELETE, self.url(path, &[])?, Body::None))
     }
 
     fn base(&self) -> Result<&(Client, Url)> {

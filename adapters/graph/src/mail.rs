@@ -71,8 +71,7 @@ impl GraphMail {
     }
 
     pub async fn check(&self) -> Result<(), MailError> {
-        let url = self.http.url(&["me", "mailFolders", "inbox"], &[("$select", "id")])?;
-        self.http.json(&Call::get(url)).await?;
+        self.http.json(&self.http.get(&["me", "mailFolders", "inbox"], &[("$select", "id")])?).await?;
         Ok(())
     }
 
@@ -146,11 +145,10 @@ impl GraphMail {
             options.extend([("$filter", filter.as_str()), ("$orderby", "receivedDateTime desc")]);
             options.extend(folder.map(|_| ("$count", "true")));
         }
-        let url = match folder {
-            Some(folder) => self.http.url(&["me", "mailFolders", folder, "messages"], &options)?,
-            None => self.http.url(&["me", "messages"], &options)?,
-        };
-        Ok(Some(Call::get(url)))
+        match folder {
+            Some(folder) => self.http.get(&["me", "mailFolders", folder, "messages"], &options).map(Some),
+            None => self.http.get(&["me", "messages"], &options).map(Some),
+        }
     }
 
     /// The filter for the conversations of these Message-IDs; none if there are no such mails.
@@ -170,7 +168,7 @@ impl GraphMail {
         let one = |id: &String| format!("internetMessageId eq '{}'", quoted(id));
         let filter = ids.iter().map(one).collect::<Vec<_>>().join(" or ");
         let query = [("$filter", filter.as_str()), ("$select", fields), ("$top", "20")];
-        self.http.all(Call::get(self.http.url(&["me", "messages"], &query)?), MAX_ALIKE).await
+        self.http.all(self.http.get(&["me", "messages"], &query)?, MAX_ALIKE).await
     }
 
     /// Finds a message by its Message-ID, in these folders or, if there are none, in all, the likely ones first.
@@ -205,7 +203,7 @@ impl GraphMail {
     /// The MIME text of a message, and whether it was cut
     /// (<https://learn.microsoft.com/graph/outlook-get-mime-message>).
     async fn mime(&self, id: &str, most: usize) -> Result<(Vec<u8>, bool)> {
-        self.http.bytes(&Call::get(self.http.url(&["me", "messages", id, "$value"], &[])?), most).await
+        self.http.bytes(&self.http.get(&["me", "messages", id, "$value"], &[])?, most).await
     }
 
     /// Reads a message, given by our id or its Message-ID, without marking it as read.
@@ -213,7 +211,7 @@ impl GraphMail {
         let id = self.locate(id).await?;
         let expand = expand(&[LAST_VERB]);
         let query = [("$select", FIELDS), ("$expand", expand.as_str())];
-        let about = self.http.json(&Call::get(self.http.url(&["me", "messages", &id], &query)?)).await?;
+        let about = self.http.json(&self.http.get(&["me", "messages", &id], &query)?).await?;
         let (mime, is_cut) = self.mime(&id, MAX_MAIL).await?;
         let folders = self.folders().await?;
         let about = message(&about, &folders);
@@ -265,7 +263,7 @@ impl GraphMail {
             }
         };
         let id = self.locate(id).await?;
-        self.http.json(&Call::patch(self.http.url(&["me", "messages", &id], &[])?, change)).await?;
+        self.http.json(&self.http.patch(&["me", "messages", &id], change)?).await?;
         Ok(())
     }
 
@@ -276,15 +274,15 @@ impl GraphMail {
         let folders = self.folders().await?;
         let target = match folders.named(folder) {
             Err(error) if error.is_not_found() && folder.eq_ignore_ascii_case("archive") => {
-                let url = self.http.url(&["me", "mailFolders"], &[])?;
-                let made = self.http.json(&Call::post(url, json!({"displayName": "Archive"}))).await?;
+                let call = self.http.post(&["me", "mailFolders"], json!({"displayName": "Archive"}))?;
+                let made = self.http.json(&call).await?;
                 *self.folders.lock().await = None;
                 (text(&made, "id").to_owned(), "Archive".to_owned())
             }
             found => found.map(|folder| (folder.id.clone(), folder.name.clone()))?,
         };
-        let url = self.http.url(&["me", "messages", &id, "move"], &[])?;
-        let moved = self.http.json(&Call::post(url, json!({"destinationId": target.0}))).await?;
+        let call = self.http.post(&["me", "messages", &id, "move"], json!({"destinationId": target.0}))?;
+        let moved = self.http.json(&call).await?;
         Ok(Some(MessageLocation { id: text(&moved, "id").to_owned(), folder: target.1 }))
     }
 
@@ -306,9 +304,9 @@ impl GraphMail {
         }
         let draft = self.make_draft(mail, &id, &[]).await?;
         if is_read {
-            let url = self.http.url(&["me", "messages", &draft], &[])?;
+            let call = self.http.patch(&["me", "messages", &draft], json!({"isRead": true}))?;
             // It is stored, even if it stays unread.
-            let _ = self.http.json(&Call::patch(url, json!({"isRead": true}))).await;
+            let _ = self.http.json(&call).await;
         }
         let folders = self.folders().await?;
         let folder = folders.by_kind(kind)?.name.clone();
@@ -327,8 +325,8 @@ impl GraphMail {
         let is_report = with_property(CLASS, "REPORT.IPM.Note.NDR");
         let filter = format!("receivedDateTime ge {day}T00:00:00Z and {is_report}");
         let query = [("$filter", filter.as_str()), ("$select", "id,receivedDateTime"), ("$top", "50")];
-        let url = self.http.url(&["me", "mailFolders", "inbox", "messages"], &query)?;
-        let mut found = self.http.all(Call::get(url), MAX_SEARCHED).await?;
+        let call = self.http.get(&["me", "mailFolders", "inbox", "messages"], &query)?;
+        let mut found = self.http.all(call, MAX_SEARCHED).await?;
         found.sort_by_key(arrived);
         let mut bounces = Vec::new();
         for item in &found {

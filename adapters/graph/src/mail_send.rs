@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::http::{Call, GraphError, Result};
+use crate::http::{GraphError, Result};
 use crate::{GraphMail, text};
 
 /// The biggest request, in bytes (<https://learn.microsoft.com/graph/api/user-post-messages>: 4 MB).
@@ -87,12 +87,12 @@ impl GraphMail {
     }
 
     async fn order(&self, draft: &str) -> Result<()> {
-        self.http.json(&Call::order(self.http.url(&["me", "messages", draft, "send"], &[])?)).await?;
+        self.http.json(&self.http.order(&["me", "messages", draft, "send"])?).await?;
         Ok(())
     }
 
     async fn discard(&self, draft: &str) -> Result<()> {
-        self.http.optional(&Call::delete(self.http.url(&["me", "messages", draft], &[])?)).await?;
+        self.http.optional(&self.http.delete(&["me", "messages", draft])?).await?;
         Ok(())
     }
 
@@ -104,8 +104,8 @@ impl GraphMail {
         if is_big(words) {
             return Err(too_big());
         }
-        let url = self.http.url(&["me", "messages"], &[])?;
-        let made = self.http.json(&Call::post_mime(url, BASE64_STANDARD.encode(words))).await?;
+        let call = self.http.post_mime(&["me", "messages"], BASE64_STANDARD.encode(words))?;
+        let made = self.http.json(&call).await?;
         let draft = text(&made, "id").to_owned();
         let is_ours = text(&made, "internetMessageId") == message_id;
         let completed = async {
@@ -136,8 +136,7 @@ impl GraphMail {
             change.insert("bccRecipients".to_owned(), blind.iter().map(party).collect());
         }
         if !change.is_empty() {
-            let url = self.http.url(&["me", "messages", draft], &[])?;
-            self.http.json(&Call::patch(url, Value::Object(change))).await?;
+            self.http.json(&self.http.patch(&["me", "messages", draft], Value::Object(change))?).await?;
         }
         Ok(())
     }
@@ -145,17 +144,16 @@ impl GraphMail {
     async fn attach(&self, draft: &str, about: &AttachmentInfo, bytes: &[u8]) -> Result<()> {
         let name = about.name.as_deref().unwrap_or("attachment");
         if bytes.len() <= SMALL_FILE {
-            let url = self.http.url(&["me", "messages", draft, "attachments"], &[])?;
             let file = json!({
                 "@odata.type": "#microsoft.graph.fileAttachment", "name": name,
                 "contentType": about.media_type, "contentBytes": BASE64_STANDARD.encode(bytes),
             });
-            self.http.json(&Call::post(url, file)).await?;
+            self.http.json(&self.http.post(&["me", "messages", draft, "attachments"], file)?).await?;
             return Ok(());
         }
         let path = ["me", "messages", draft, "attachments", "createUploadSession"];
         let file = json!({"AttachmentItem": {"attachmentType": "file", "name": name, "size": bytes.len()}});
-        let session = self.http.json(&Call::post(self.http.url(&path, &[])?, file)).await?;
+        let session = self.http.json(&self.http.post(&path, file)?).await?;
         let mut from = 0;
         for piece in bytes.chunks(PIECE) {
             let range = format!("bytes {from}-{}/{}", from + piece.len() - 1, bytes.len());

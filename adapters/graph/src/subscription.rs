@@ -5,7 +5,7 @@ use adjutant_mail::MailError;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use crate::http::{Call, quoted};
+use crate::http::quoted;
 use crate::mail::GraphMail;
 use crate::{moment, text};
 
@@ -27,14 +27,14 @@ impl GraphMail {
             "clientState": proof,
             "expirationDateTime": moment(until),
         });
-        let made = self.http.json(&Call::post(self.http.url(&["subscriptions"], &[])?, body)).await?;
+        let made = self.http.json(&self.http.post(&["subscriptions"], body)?).await?;
         Ok(text(&made, "id").to_owned())
     }
 
     /// Has a subscription go on until a time, also where it had to be allowed anew. Returns whether it is still there.
     pub async fn renew(&self, subscription: &str, until: DateTime<Utc>) -> Result<bool, MailError> {
-        let url = self.http.url(&["subscriptions", subscription], &[])?;
-        let call = Call::patch(url, json!({"expirationDateTime": moment(until)}));
+        let body = json!({"expirationDateTime": moment(until)});
+        let call = self.http.patch(&["subscriptions", subscription], body)?;
         Ok(self.http.optional(&call).await?.is_some())
     }
 }
