@@ -39,12 +39,6 @@ const REPORT: usize = 64 << 10;
 /// The most mails that are looked at of those with a Message-ID.
 const MAX_ALIKE: usize = 20;
 
-/// Where a Message-ID is searched first.
-const SEARCHED_FIRST: [FolderKind; 3] = [FolderKind::Inbox, FolderKind::Sent, FolderKind::Archive];
-
-/// The folders that are searched only if they are named.
-const UNWANTED: [FolderKind; 3] = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk];
-
 /// What was last done with a mail, PidTagLastVerbExecuted of MS-OXOMSG §2.2.1.4: 102 and 103 are answers.
 const LAST_VERB: &str = "Integer 0x1081";
 
@@ -98,9 +92,10 @@ impl GraphMail {
             seen += page.items.len();
             let is_wanted = |item: &&Value| {
                 let kind = folders.by_id(text(item, "parentFolderId")).and_then(|folder| folder.kind);
-                let is_unwanted =
-                    |kind| UNWANTED.contains(&kind) || (query.unarchived && kind == FolderKind::Archive);
-                fits(query, item) && (within.is_some() || !kind.is_some_and(is_unwanted))
+                let is_searched = |kind| {
+                    FolderKind::SEARCHED.contains(&kind) && !(query.unarchived && kind == FolderKind::Archive)
+                };
+                fits(query, item) && (within.is_some() || kind.is_none_or(is_searched))
             };
             let read = |item: &Value| (arrived(item), message(item, &folders));
             all.extend(page.items.iter().filter(is_wanted).map(read));
@@ -116,9 +111,7 @@ impl GraphMail {
             }
         }
         all.sort_by_key(|(arrived, _)| std::cmp::Reverse(*arrived));
-        let messages = all.into_iter().map(|(_, message)| message);
-        let (sent, received): (Vec<Message>, Vec<Message>) = messages.partition(|message| message.is_sent);
-        found.messages = received.into_iter().take(limit).chain(sent.into_iter().take(limit)).collect();
+        found.messages = Found::newest(all.into_iter().map(|(_, message)| message), limit);
         Ok(found)
     }
 
@@ -180,7 +173,7 @@ impl GraphMail {
             return Ok(None);
         }
         let folders = self.folders().await?;
-        let order = if kinds.is_empty() { SEARCHED_FIRST.as_slice() } else { kinds };
+        let order = if kinds.is_empty() { FolderKind::SEARCHED.as_slice() } else { kinds };
         let place = |item: &Value| {
             let kind = folders.by_id(text(item, "parentFolderId")).and_then(|folder| folder.kind);
             // A draft that is on its way counts as sent only when it is.

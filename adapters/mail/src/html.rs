@@ -89,7 +89,6 @@ fn take_hidden(tree: &RcDom) -> bool {
 
 /// Puts the cells of a row of data on one line. A row that a page is laid out with stays as it is.
 fn join_cells(row: &Handle) {
-    let is_one_of = |node: &Handle, names: &[&str]| matches!(&node.data, Element { name, .. } if names.contains(&&*name.local));
     if !is_one_of(row, &["tr"]) {
         return;
     }
@@ -111,8 +110,7 @@ fn join_cells(row: &Handle) {
 /// Whether nothing is in an element that would be shown with marks around it.
 fn is_empty_mark(node: &Handle) -> bool {
     const MARKED: [&str; 8] = ["a", "b", "strong", "code", "s", "del", "strike", "sup"];
-    let is_marked = matches!(&node.data, Element { name, .. } if MARKED.contains(&&*name.local));
-    is_marked && node.children.borrow().is_empty()
+    is_one_of(node, &MARKED) && node.children.borrow().is_empty()
 }
 
 /// Marks the description of an image, and shows the host of a link.
@@ -161,12 +159,13 @@ fn text_node(text: &str) -> Option<Handle> {
     let text = text.replace(['<', '&'], "");
     let tree = config::plain().parse_html(format!("<i>{text}").as_bytes()).ok()?;
     // It has to leave its tree, which takes everything along when it ends.
-    elements(&tree.document, "i").pop()?.children.borrow_mut().pop()
+    let marked = nodes(&tree.document).into_iter().rfind(|node| is_one_of(node, &["i"]))?;
+    marked.children.borrow_mut().pop()
 }
 
-fn elements(root: &Handle, tag: &str) -> Vec<Handle> {
-    let is_it = |node: &Handle| matches!(&node.data, Element { name, .. } if &*name.local == tag);
-    nodes(root).into_iter().filter(is_it).collect()
+/// Whether it is an element of one of these names.
+fn is_one_of(node: &Handle, names: &[&str]) -> bool {
+    matches!(&node.data, Element { name, .. } if names.contains(&&*name.local))
 }
 
 /// A node and all below, in their order.
@@ -199,15 +198,13 @@ fn own_text(node: &Handle) -> String {
 
 /// Whether a person would read something there if it were shown.
 fn says_something(node: &Handle) -> bool {
-    let is_silent =
-        |node: &Handle| matches!(&node.data, Element { name, .. } if SILENT.contains(&&*name.local));
     let mut open = vec![node.clone()];
     while let Some(node) = open.pop() {
         let alt = attribute(&node, "alt").unwrap_or_default();
         if [own_text(&node), alt].iter().any(|text| !visible(text).trim().is_empty()) {
             return true;
         }
-        open.extend(node.children.borrow().iter().filter(|child| !is_silent(child)).cloned());
+        open.extend(node.children.borrow().iter().filter(|child| !is_one_of(child, &SILENT)).cloned());
     }
     false
 }

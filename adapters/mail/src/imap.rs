@@ -19,9 +19,6 @@ use crate::compose::message_id;
 use crate::{MailError, Result, Server};
 use session::{Command, Session};
 
-/// Where a Message-ID is searched first.
-const SEARCHED_FIRST: [FolderKind; 3] = [FolderKind::Inbox, FolderKind::Sent, FolderKind::Archive];
-
 /// How many folders are searched for a Message-ID.
 const MAX_FOLDERS: usize = 50;
 
@@ -157,9 +154,9 @@ impl Imap {
 /// The names of all folders, the most likely ones first.
 async fn all_folders(session: &mut Session) -> Result<Vec<String>> {
     let mut folders = session.folders().await?;
-    folders.sort_by_key(|folder| {
-        SEARCHED_FIRST.iter().position(|kind| folder.kind == Some(*kind)).unwrap_or(SEARCHED_FIRST.len())
-    });
+    let first = FolderKind::SEARCHED;
+    let place = |folder: &Folder| first.iter().position(|kind| folder.kind == Some(*kind));
+    folders.sort_by_key(|folder| place(folder).unwrap_or(first.len()));
     Ok(folders.into_iter().take(MAX_FOLDERS).map(|folder| folder.name).collect())
 }
 

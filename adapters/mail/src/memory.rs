@@ -21,9 +21,6 @@ const FOLDERS: [FolderKind; 6] = [
     FolderKind::Junk,
 ];
 
-/// The folders that are searched only if they are named.
-const UNWANTED: [FolderKind; 3] = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk];
-
 /// Clones share their messages.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryMailbox {
@@ -59,17 +56,16 @@ impl MemoryMailbox {
     /// Finds messages, newest first.
     pub async fn search(&self, query: &Query) -> Result<Found> {
         let within = query.folder.as_deref().map(folder_named).transpose()?;
-        let is_there =
-            |stored: &&Stored| within.map_or(!UNWANTED.contains(&stored.kind), |kind| stored.kind == kind);
+        let is_there = |stored: &&Stored| match within {
+            Some(kind) => stored.kind == kind,
+            None => FolderKind::SEARCHED.contains(&stored.kind),
+        };
         let messages = self.messages.lock().await;
         let found = messages.iter().filter(is_there).map(Stored::shown);
         let mut found: Vec<Message> = found.filter(|message| fits(query, message)).collect();
         found.sort_by_key(|message| Reverse(message.date));
         let total = found.len();
-        let (sent, received): (Vec<Message>, Vec<Message>) =
-            found.into_iter().partition(|message| message.is_sent);
-        let messages = received.into_iter().take(query.limit).chain(sent.into_iter().take(query.limit));
-        Ok(Found { messages: messages.collect(), total, is_exact: true })
+        Ok(Found { messages: Found::newest(found, query.limit), total, is_exact: true })
     }
 
     /// Reads a message, without marking it as read.

@@ -6,7 +6,7 @@ use async_imap::imap_proto::{
 use chrono::{DateTime, FixedOffset};
 
 use super::session::{Command, Session};
-use super::{Imap, Located, MessageRef, location_id, run};
+use super::{Imap, MessageRef, location_id, run};
 use crate::message::{AttachmentInfo, attached_by, attachment, only_part, truncate};
 use crate::{ErrorKind, MailError, Message, Result};
 
@@ -40,6 +40,11 @@ impl Item {
     /// The message, as far as its beginning was fetched.
     pub(super) fn message(&self, validity: u32, folder: &str) -> Message {
         let message = Message::parse(&[self.header.as_slice(), self.text.as_slice()].concat());
+        self.described(message, validity, folder)
+    }
+
+    /// A message with what the server says of it.
+    fn described(&self, message: Message, validity: u32, folder: &str) -> Message {
         Message {
             id: location_id(self.uid, validity, folder),
             date: message.date.or(self.arrived),
@@ -141,16 +146,7 @@ impl Session {
             let (text, is_truncated) = truncate(message.text, message.is_truncated || about.size > SMALL);
             Message { text, is_truncated, ..message }
         };
-        let Located { uid, validity, folder } = at;
-        Ok(Message {
-            id: location_id(uid, validity, &folder),
-            date: message.date.or(about.arrived),
-            unread: !about.seen,
-            flagged: about.flagged,
-            answered: about.answered,
-            folder,
-            ..message
-        })
+        Ok(Item { uid: at.uid, ..about }.described(message, at.validity, &at.folder))
     }
 
     async fn read_parts(&mut self, uid: u32) -> Result<Message> {

@@ -17,6 +17,11 @@ pub enum FolderKind {
     All,
 }
 
+impl FolderKind {
+    /// What is searched if no folder is named, beside the folders without a purpose; and where a Message-ID is searched first.
+    pub const SEARCHED: [Self; 3] = [Self::Inbox, Self::Sent, Self::Archive];
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Its full name, decoded.

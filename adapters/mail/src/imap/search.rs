@@ -70,6 +70,15 @@ pub struct Found {
     pub is_exact: bool,
 }
 
+impl Found {
+    /// Of messages, the newest first, so many received ones, then so many sent ones.
+    pub fn newest(all: impl IntoIterator<Item = Message>, limit: usize) -> Vec<Message> {
+        let (sent, received): (Vec<Message>, Vec<Message>) =
+            all.into_iter().partition(|message| message.is_sent);
+        received.into_iter().take(limit).chain(sent.into_iter().take(limit)).collect()
+    }
+}
+
 impl Query {
     /// The search command for a range of message numbers.
     fn command(&self, first: u32, last: u32) -> Command {
@@ -137,9 +146,7 @@ impl Imap {
             Ok(all)
         })?;
         all.items.sort_by_key(|(date, uid, _)| std::cmp::Reverse((*date, *uid)));
-        let messages = all.items.into_iter().map(|(_, _, message)| message);
-        let (sent, received): (Vec<Message>, Vec<Message>) = messages.partition(|message| message.is_sent);
-        let messages = received.into_iter().take(limit).chain(sent.into_iter().take(limit)).collect();
+        let messages = Found::newest(all.items.into_iter().map(|(_, _, message)| message), limit);
         Ok(Found { messages, total: all.total, is_exact: all.is_exact })
     }
 
@@ -251,14 +258,13 @@ impl Session {
     /// The folders to search if none is given, without the archive and those inside if it is left out; and whether these are
     /// all.
     async fn default_folders(&mut self, unarchived: bool) -> Result<(Vec<Folder>, bool)> {
-        let unwanted = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk, FolderKind::All];
         let mut folders = self.folders().await?;
         let path = |folder: &Folder| format!("{}{}", folder.name, folder.delimiter);
         let archive = folders.iter().find(|folder| unarchived && folder.kind == Some(FolderKind::Archive));
         if let Some(archive) = archive.map(path) {
             folders.retain(|folder| !path(folder).starts_with(&archive));
         }
-        folders.retain(|folder| folder.kind.is_none_or(|kind| !unwanted.contains(&kind)));
+        folders.retain(|folder| folder.kind.is_none_or(|kind| FolderKind::SEARCHED.contains(&kind)));
         folders.sort_by_key(|folder| folder.kind.is_none());
         let are_all = folders.len() <= MAX_FOLDERS;
         folders.truncate(MAX_FOLDERS);
