@@ -120,16 +120,18 @@ impl RichText {
 
 /// The plain characters of running text, links without their addresses.
 pub fn inline_text(inlines: &[Inline]) -> String {
-    inlines.iter().map(one_inline_text).collect()
+    characters(inlines, &|_, text| text)
 }
 
-fn one_inline_text(inline: &Inline) -> String {
-    match inline {
+/// The same, with what `link` makes of the address and the text of a link.
+fn characters(inlines: &[Inline], link: &dyn Fn(&str, String) -> String) -> String {
+    let one = |inline: &Inline| match inline {
         Inline::Text(text) | Inline::Code(text) => text.clone(),
-        Inline::Bold(inner) | Inline::Italic(inner) | Inline::Strike(inner) => inline_text(inner),
-        Inline::Link { text, .. } => inline_text(text),
+        Inline::Bold(inner) | Inline::Italic(inner) | Inline::Strike(inner) => characters(inner, link),
+        Inline::Link { to, text } => link(to, characters(text, link)),
         Inline::Break => "\n".to_owned(),
-    }
+    };
+    inlines.iter().map(one).collect()
 }
 
 /// The text with characters made visible that could control a terminal or reorder what is read: control characters

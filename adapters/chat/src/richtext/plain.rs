@@ -1,7 +1,7 @@
 //! The tree as plain text that reads well anywhere.
 
 use super::markup::list_marker;
-use super::{Block, Cell, Inline};
+use super::{Block, Cell, Inline, characters};
 
 pub(super) fn blocks(blocks: &[Block]) -> String {
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
@@ -34,27 +34,15 @@ fn list(start: Option<u64>, items: &[Vec<Block>]) -> String {
 }
 
 fn prefixed(text: &str, first: &str, others: &str) -> String {
-    let line = |(number, line): (usize, &str)| format!("{}{line}", if number == 0 { first } else { others });
-    let lines: Vec<String> = text.split('\n').enumerate().map(line).collect();
-    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+    let line = |(number, line): (usize, &str)| {
+        format!("{}{line}", if number == 0 { first } else { others }).trim_end().to_owned()
+    };
+    text.split('\n').enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn inlines(inlines: &[Inline]) -> String {
-    inlines.iter().map(inline).collect()
-}
-
-fn inline(inline: &Inline) -> String {
-    match inline {
-        Inline::Text(text) | Inline::Code(text) => text.clone(),
-        Inline::Bold(inner) | Inline::Italic(inner) | Inline::Strike(inner) => inlines(inner),
-        Inline::Link { to, text } => {
-            let text = inlines(text);
-            if *to == text || to.strip_prefix("mailto:") == Some(&text) {
-                text
-            } else {
-                format!("{text} ({to})")
-            }
-        }
-        Inline::Break => "\n".to_owned(),
-    }
+fn inlines(inlines: &[Inline]) -> String {
+    characters(inlines, &|to, text| match to == text || to.strip_prefix("mailto:") == Some(text.as_str()) {
+        true => text,
+        false => format!("{text} ({to})"),
+    })
 }

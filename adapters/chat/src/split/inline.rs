@@ -75,23 +75,17 @@ fn cut(text: &[Inline], count: usize) -> (Vec<Inline>, Vec<Inline>) {
 }
 
 fn cut_one(inline: &Inline, count: usize) -> (Inline, Inline) {
-    let chars = |text: &str| {
+    let chars = |text: &str, form: fn(String) -> Inline| {
         let at = text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
-        (text[..at].to_owned(), text[at..].to_owned())
+        (form(text[..at].to_owned()), form(text[at..].to_owned()))
     };
     let both = |inner: &[Inline], form: &dyn Fn(Vec<Inline>) -> Inline| {
         let (head, rest) = cut(inner, count);
         (form(head), form(rest))
     };
     match inline {
-        Inline::Text(text) => {
-            let (head, rest) = chars(text);
-            (Inline::Text(head), Inline::Text(rest))
-        }
-        Inline::Code(text) => {
-            let (head, rest) = chars(text);
-            (Inline::Code(head), Inline::Code(rest))
-        }
+        Inline::Text(text) => chars(text, Inline::Text),
+        Inline::Code(text) => chars(text, Inline::Code),
         Inline::Bold(inner) => both(inner, &Inline::Bold),
         Inline::Italic(inner) => both(inner, &Inline::Italic),
         Inline::Strike(inner) => both(inner, &Inline::Strike),

@@ -198,13 +198,9 @@ impl<T: Fn(GatewayEvent) + Send> GatewayConnection<'_, T> {
             (1, _) => self.heartbeat().await?,
             (7, _) => return Err(Disconnect::Resumable("the gateway asked to reconnect".into())),
             (9, _) => {
-                let resumable = serde_json::from_str(&text).is_ok_and(|Data { d }| d);
-                let reason = "the gateway ended the session".to_owned();
-                return Err(if resumable {
-                    Disconnect::Resumable(reason)
-                } else {
-                    Disconnect::SessionLost(reason)
-                });
+                let is_resumable = serde_json::from_str(&text).is_ok_and(|Data { d }| d);
+                let end = if is_resumable { Disconnect::Resumable } else { Disconnect::SessionLost };
+                return Err(end("the gateway ended the session".to_owned()));
             }
             (11, _) => {
                 self.acknowledged = true;
