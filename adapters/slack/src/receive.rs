@@ -138,6 +138,8 @@ impl MessageEvent {
             let text = text::readable(&text, &[]);
             Attachment { name: channels::message_by(author), text: Some(text), ..Attachment::default() }
         };
+        let attachments =
+            shared.into_iter().map(enclosure).chain(files.iter().map(File::attachment)).collect();
         let message = IncomingMessage {
             event: event(channel, &self.ts),
             reply_to: place.thread.filter(|_| root_is_ours).map(|root| root.to_string()),
@@ -149,11 +151,7 @@ impl MessageEvent {
             text,
             mentions: Vec::new(),
             forwarded_from,
-            attachments: shared
-                .into_iter()
-                .map(enclosure)
-                .chain(files.iter().map(File::attachment))
-                .collect(),
+            attachments,
         };
         Received::Message(message)
     }

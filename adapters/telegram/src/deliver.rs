@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
     DeleteMessage, EditMessageReplyMarkup, EditMessageText, EditMessageTextSetters, SendChatAction,
-    SendChatActionSetters, SendMessage, SendMessageSetters,
+    SendMessage, SendMessageSetters,
 };
 use teloxide::requests::Payload;
 use teloxide::types::{
@@ -176,11 +176,9 @@ impl ChatPort for Telegram {
     async fn typing(&self, address: &Address) {
         let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
         let typing = |chat| {
-            let typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
-            match place.thread {
-                Some(thread) => typing.message_thread_id(ThreadId(MessageId(thread))),
-                None => typing,
-            }
+            let mut typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
+            typing.message_thread_id = place.thread.map(|thread| ThreadId(MessageId(thread)));
+            typing
         };
         // Best effort.
         let _ = self.in_chat::<IgnoredAny, _>(place, typing).await;
@@ -290,8 +288,8 @@ impl Telegram {
 
     async fn send(&self, draft: &Draft) -> Result<i32, ApiError> {
         let make = |chat, text: &str, mode: Option<ParseMode>| {
-            let mut message = in_thread(SendMessage::new(ChatId(chat), text), draft.place)
-                .link_preview_options(no_preview());
+            let mut message = SendMessage::new(ChatId(chat), text).link_preview_options(no_preview());
+            message.message_thread_id = draft.place.thread.map(|thread| ThreadId(MessageId(thread)));
             message.parse_mode = mode;
             message.reply_markup = draft.keyboard.clone().map(Into::into);
             message.reply_parameters = draft
@@ -376,13 +374,6 @@ pub(crate) fn is_it(probed: Result<bool, ApiError>) -> Result<bool, ApiError> {
         // Another reason why it isn't this one.
         Err(error @ ApiError::Refused { code: 400, .. }) if !error.says(&GONE) => Ok(false),
         probed => probed,
-    }
-}
-
-fn in_thread(message: SendMessage, place: TelegramPlace) -> SendMessage {
-    match place.thread {
-        Some(thread) => message.message_thread_id(ThreadId(MessageId(thread))),
-        None => message,
     }
 }
 

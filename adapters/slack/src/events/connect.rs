@@ -138,10 +138,8 @@ impl Slack {
         self.authenticate().await.map_err(|error| self.disconnect("bot_token", error))?;
         let opened = app.call("apps.connections.open", &json!({})).await;
         let opened = opened.map_err(|error| self.disconnect("app_token", error))?;
-        opened["url"]
-            .as_str()
-            .map(String::from)
-            .ok_or_else(|| Disconnect::Retry(ApiError::Unclear.to_string()))
+        let url = opened["url"].as_str().map(str::to_owned);
+        url.ok_or_else(|| Disconnect::Retry(ApiError::Unclear.to_string()))
     }
 
     /// Returns only to give up, with the reason. Slack sends requests to us; our own calls prove that it is there.
