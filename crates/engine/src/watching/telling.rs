@@ -237,7 +237,7 @@ impl Scheduler {
 
     /// Takes over what a telling shows and others of the person's watches have found, too, without a model. Returns these
     /// watches.
-    fn take_over(&self, batch: &mut Batch, telling: &str, told: &[ItemRow], twins: Vec<Twin>) -> Vec<WatchRow> {
+    fn take_over(&self, batch: &mut Batch, key: &str, told: &[ItemRow], twins: Vec<Twin>) -> Vec<WatchRow> {
         let (store, mut others) = (&self.conversations.store, Vec::new());
         for (other, twin) in twins {
             let is_known = others.iter().any(|known: &WatchRow| known.id == other.id);
@@ -245,7 +245,7 @@ impl Scheduler {
             if !is_shown || twin.state != ItemState::New || !is_plain(&other) || others.len() == OTHERS {
                 continue;
             }
-            watches::leave_to(batch, &twin, telling);
+            watches::leave_to(batch, &twin, key);
             if !is_known {
                 // A pause that has begun isn't made longer.
                 let now = store.now();
