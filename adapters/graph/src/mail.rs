@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::folders::Folders;
+use crate::folders::{Folders, MailFolder};
 use crate::http::{Call, GraphError, Http, Result, quoted};
 use crate::{GraphAccount, expand, moment, property, text, with_property};
 
@@ -88,14 +88,18 @@ impl GraphMail {
         let first = self.first_page(query, within.map(|folder| folder.id.as_str()), limit).await?;
         let Some(first) = first else { return Ok(found) };
         let (mut pages, mut all, mut seen) = (self.http.pages(first), Vec::new(), 0);
+        // With the folders inside of it, as under IMAP.
+        let archive = folders.by_kind(FolderKind::Archive).ok().filter(|_| query.unarchived);
+        let archive = archive.map(|archive| format!("{}/", archive.name));
         while let Some(page) = pages.next().await? {
             seen += page.items.len();
             let is_wanted = |item: &&Value| {
-                let kind = folders.by_id(text(item, "parentFolderId")).and_then(|folder| folder.kind);
-                let is_searched = |kind| {
-                    FolderKind::SEARCHED.contains(&kind) && !(query.unarchived && kind == FolderKind::Archive)
+                let is_searched = |folder: &MailFolder| {
+                    folder.kind.is_none_or(|kind| FolderKind::SEARCHED.contains(&kind))
+                        && !archive.as_ref().is_some_and(|all| format!("{}/", folder.name).starts_with(all))
                 };
-                fits(query, item) && (within.is_some() || kind.is_none_or(is_searched))
+                let folder = folders.by_id(text(item, "parentFolderId"));
+                fits(query, item) && (within.is_some() || folder.is_none_or(is_searched))
             };
             let read = |item: &Value| (arrived(item), message(item, &folders));
             all.extend(page.items.iter().filter(is_wanted).map(read));

@@ -4,8 +4,8 @@
 //!
 //! - What is told, and that it is, are one commit; it is journalled as a turn, so that people can point at it.
 //! - A watch tells something at most once in its least pause; what comes meanwhile is one digest.
-//! - What several watches of a person that only tell have found is told once, with the reason of each that has it then. An
-//!   email is the same one in whatever account it came.
+//! - What several watches of a person that only tell have found is told once, with the reason of each that has it then, if a
+//!   model judges for one of them at most. An email is the same one in whatever account it came.
 //! - A turn of a watch starts only while the last one isn't running, and three that fail in a row stop it.
 
 use adjutant_chat::Choice;

@@ -99,7 +99,7 @@ needs-login = needs a new login
 sends-mail = sends your email
 takes-events = gets your new events
 # $label: the account's name.
-disconnect-question = Disconnect “{ $label }” ({ $address })? I'll end its login at the provider, and erase that here with what my watches found in it. What's in our conversations stays; to delete some of it, say “forget what I said about” and the subject.
+disconnect-question = Disconnect “{ $label }” ({ $address })? I'll end its login at the provider, and erase here the login and what my watches found in it. What's in our conversations stays; to delete some of it, say “forget what I said about” and the subject.
 connect-another = Connect another
 disconnect = Disconnect
 use-for-mail = Send email from it
