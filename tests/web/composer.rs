@@ -62,6 +62,35 @@ fn nothing_is_lost_of_what_is_written_while_something_is_on_its_way() {
 }
 
 #[test]
+fn what_is_changed_after_its_answer_was_lost_is_another_message() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    goto(&mut chromium, &site, "/talk");
+    // The server takes the message, and the page doesn't hear of it.
+    chromium.run(
+        "await page.evaluate(() => { const real = fetch; let lost = 0; window.fetch = async (...request) => { \
+         const answer = await real(...request); if (request[0] === '/say' && lost++ < 2) throw new TypeError('lost'); \
+         return answer; }; });",
+    );
+    // The same once more is the same message.
+    chromium.run("await page.fill('#text', 'add a task to call Ada');");
+    for _ in 0..2 {
+        chromium.run("await page.keyboard.press('Enter');");
+        chromium.run(READY);
+        assert_eq!(chromium.run("return page.inputValue('#text');"), "add a task to call Ada");
+    }
+    chromium.run("await page.fill('#text', 'add a task to call Bob'); await page.keyboard.press('Enter');");
+    chromium.run(READY);
+    assert_eq!(chromium.run("return page.inputValue('#text');"), "");
+    wait_until("both are done, and no more", || site.home.tasks() == ["call Ada", "call Bob"]);
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
 fn on_a_phone_the_menu_closes_and_each_button_says_of_what_it_is() {
     let Some(mut chromium) = Chromium::start() else { return };
     let site = Site::start("");

@@ -450,6 +450,9 @@ document.addEventListener("submit", async (event) => {
   if (action === "/say" && !isComposer) return;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter)), buttons = form.querySelectorAll("button");
+  // What was tried may have arrived: the same again is taken once, and what has changed since is something else.
+  if (form.once && form.tried && form.tried !== String(body)) body.set("once", (form.once.value = once()));
+  form.tried = String(body);
   const slow = setTimeout(say, 400, note.dataset.sending, true);
   form.ariaBusy = "true";
   buttons.forEach((button) => { button.disabled = true; });
