@@ -122,13 +122,19 @@ fn on_a_phone_the_menu_closes_and_each_button_says_of_what_it_is() {
                      document.getElementById(button.getAttribute('aria-describedby')).textContent);";
     let described = chromium.run(described);
     assert!(described.as_str().unwrap().contains("Chrome on Linux"), "{described}");
-    // What was typed and not sent isn't left behind for the next one.
+    // What was typed and not sent isn't left behind for the next one, in no tab.
+    chromium.run(&format!(
+        "globalThis.other = await context.newPage(); await globalThis.other.goto('http://{}/talk'); \
+         await globalThis.other.fill('#text', 'another secret');",
+        site.address
+    ));
     goto(&mut chromium, &site, "/talk");
     chromium.run("await page.fill('#text', 'a secret'); await page.reload();");
     assert_eq!(chromium.run("return page.inputValue('#text');"), "a secret");
     chromium.run(&format!("await page.goto('http://{}/sessions');", site.address));
     chromium.run("await page.click('form[action=\"/logout\"] button'); await page.waitForURL('**/login');");
     assert_eq!(chromium.run("return page.evaluate(() => sessionStorage.length);"), 0);
+    chromium.run("await globalThis.other.waitForFunction(() => sessionStorage.length === 0);");
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);
     site.stop();

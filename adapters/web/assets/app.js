@@ -30,9 +30,10 @@
     more.querySelector("summary").focus();
   });
 
-  // What was typed and not sent isn't left behind.
+  // What was typed and not sent isn't left behind, nor in other tabs, which hear of what is stored for all.
   const leave = document.querySelector('form[action="/logout"]');
-  if (leave) leave.addEventListener("submit", () => sessionStorage.clear());
+  if (leave) leave.addEventListener("submit", () => { sessionStorage.clear(); localStorage.setItem("left", Date.now()); });
+  addEventListener("storage", () => sessionStorage.clear());
 
   const form = by("notify");
   const say = (words) => { by("note").textContent = words; };
