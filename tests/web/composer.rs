@@ -42,6 +42,8 @@ fn nothing_is_lost_of_what_is_written_while_something_is_on_its_way() {
         )
     };
     chromium.run("await page.route('**/upload', (route) => route.abort());");
+    // As a proxy says while the server restarts.
+    chromium.run("await page.route('**/upload', (route) => route.fulfill({ status: 502 }), { times: 1 });");
     chromium.run(&choose("a.txt"));
     chromium.shows("#files li.loading >> text=a.txt");
     chromium.run(BUSY);

@@ -55,12 +55,12 @@ function addChip(name) {
   return chip;
 }
 
-// Sends something until it is answered, or its chip is gone.
+// Sends something until it is answered, or its chip is gone. A 5xx, such as a proxy's during a restart, is no answer.
 async function post(address, options, chip) {
   while (chip.isConnected) {
     const answer = await fetch(address, { method: "POST", redirect: "manual", ...options }).catch(() => null);
-    if (answer) return answer;
-    say(note.dataset.unsent);
+    if (answer && answer.status < 500) return answer;
+    say(note.dataset.lost);
     await new Promise((done) => setTimeout(done, 3000));
   }
   return null;

@@ -120,8 +120,8 @@ pub trait Backend: LoginLinks + Passkeys + Send + Sync + 'static {
         uploads: &[(String, String)],
         spoken: Option<(&str, u64)>,
     ) -> Result<()>;
-    /// Keeps a file until it is sent with a message. Returns its key; none if it is too long.
-    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>>;
+    /// Keeps a file until it is sent with a message. Returns its key, or what to tell the viewer if it wasn't accepted.
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>>;
     /// Where an upload is, if this can be the key of one.
     fn upload_path(&self, key: &str) -> Option<PathBuf>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.

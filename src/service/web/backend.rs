@@ -155,7 +155,7 @@ impl Backend for WebBackend {
         self.hear_with(viewer, once, text, attachments).await
     }
 
-    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>> {
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>> {
         self.keep(viewer, content).await
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
+use adjutant_l10n::page;
 use adjutant_web::views::Viewer;
 use adjutant_web::{Result, Unavailable, Upload};
 use futures::StreamExt;
@@ -29,13 +30,12 @@ impl WebBackend {
         self.conversations.services().files.path()
     }
 
-    pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Option<String>> {
+    pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>> {
         let begin = begin(viewer);
         let files = std::fs::read_dir(self.uploads()).into_iter().flatten().flatten();
         let is_theirs = |file: &DirEntry| file.file_name().to_string_lossy().starts_with(&begin);
         if files.filter(is_theirs).count() >= WAITING {
-            tracing::warn!(person = viewer.person, "too many uploads wait for their messages");
-            return Err(Unavailable);
+            return Ok(Err(page::too_many_waiting()));
         }
         let key = format!("{begin}{}", self.store.new_id::<String>());
         let path = self.uploads().join(&key);
@@ -45,7 +45,7 @@ impl WebBackend {
             let _ = remove_file(&path).await;
         }
         match written {
-            Ok(is_whole) => Ok(is_whole.then_some(key)),
+            Ok(is_whole) => Ok(is_whole.then_some(key).ok_or_else(page::too_long)),
             Err(error) => {
                 tracing::warn!(%error, "an upload couldn't be kept");
                 Err(Unavailable)

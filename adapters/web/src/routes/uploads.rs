@@ -34,10 +34,10 @@ pub(super) async fn upload(
     match timeout(UPLOAD_PATIENCE, site.backend.keep_upload(&signed_in.viewer, pieces.boxed())).await {
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, page::too_slow() + "\n").into_response()),
         Ok(kept) => match kept? {
-            Some(key) => Ok(key.into_response()),
-            None => {
+            Ok(key) => Ok(key.into_response()),
+            Err(why) => {
                 site.backend.refused("size");
-                Err((StatusCode::PAYLOAD_TOO_LARGE, page::too_long() + "\n").into_response())
+                Err((StatusCode::PAYLOAD_TOO_LARGE, why + "\n").into_response())
             }
         },
     }

@@ -109,8 +109,8 @@ impl Backend for Engine {
     ) -> Result<()> {
         Ok(())
     }
-    async fn keep_upload(&self, _: &Viewer, _: Upload<'_>) -> Result<Option<String>> {
-        Ok(None)
+    async fn keep_upload(&self, _: &Viewer, _: Upload<'_>) -> Result<Result<String, String>> {
+        Ok(Err(String::new()))
     }
     fn upload_path(&self, _: &str) -> Option<PathBuf> {
         None

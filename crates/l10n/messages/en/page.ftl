@@ -77,5 +77,6 @@ cannot-ask-again = It was asked again already, it is still running, or it isn't 
 unknown-address = This page is not known under that address. Check public_url in [channels.web].
 sign-in-first = Sign in first.
 too-long = That is too long.
+too-many-waiting = Too many of your files aren't sent yet. Send some, or try again later.
 too-slow = That took too long.
 unavailable = The assistant can't answer right now. Try again in a moment.
