@@ -192,7 +192,7 @@ fn a_broken_skill_file() {
     Some(1) skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
     skills/bell.toml:3: the skill lacks `summary`
     skills/bell.toml:5: 'none' is no risk; write "low", "medium" or "high"
-    3 problems; 65 skills in 12 files have none
+    3 problems; 66 skills in 12 files have none
     "#);
     insta::assert_snapshot!(told(&home, &home.run(&["skills", "list"])), @r#"
     Some(1) adjutant: skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
