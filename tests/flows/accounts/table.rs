@@ -1,5 +1,6 @@
 //! One conversation over all kinds of accounts: what is said is the same.
 
+use adjutant_fakes::graph::Reply;
 use serde_json::{Value, json};
 
 use super::providers::{Office, Provider};
@@ -134,6 +135,26 @@ async fn what_guests_are_told_of_is_undone_after_a_question() {
         assert!(heard.contains("The calendar server tells the guests"), "{heard}");
         let (listed, _) = says(app, "calendar.list_events", day.clone()).await;
         assert!(listed.contains(left), "{listed}");
+    }
+    office.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_event_that_its_server_could_not_put_back_comes_back_later() {
+    let office = Office::with_calendar(Provider::Microsoft).await.unwrap();
+    let (app, graph) = (&office.world.app, office.graph.as_ref().unwrap());
+    let review = json!({"title": "Review", "start": "2026-11-24T10:00"});
+    let (_, made) = says(app, "calendar.create_event", review).await;
+    says(app, "calendar.update_event", json!({"id": made["id"], "start": "2026-11-24T14:00"})).await;
+    for status in [500, 507] {
+        graph.state().always.push(("PATCH /me/events", Reply::Refused(status, "UnknownError", None)));
+        let (said, _) = says(app, "assistant.undo", json!({})).await;
+        assert!(said.starts_with("tool: "), "{said}");
+        graph.state().always.clear();
+    }
+    for undone in ["Undone: Moved “Review”", "Undone: Created “Review”"] {
+        let (said, _) = says(app, "assistant.undo", json!({})).await;
+        assert!(said.contains(undone), "{said}");
     }
     office.ends_well().await;
 }

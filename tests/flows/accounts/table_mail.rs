@@ -1,5 +1,6 @@
 //! One conversation over all kinds of mailboxes: what is said is the same, and each mail goes out once.
 
+use adjutant_fakes::graph::Reply;
 use adjutant_fakes::mail_server;
 use serde_json::{Value, json};
 
@@ -108,4 +109,24 @@ async fn a_mailbox_behaves_the_same_wherever_it_is() {
         assert!(said[at].contains(&words), "{at}: {words}: {said:#?}");
     }
     assert_eq!([&said[9], &said[11]], ["", ""], "nothing is unread, and it is gone: {said:#?}");
+}
+
+#[tokio::test]
+async fn an_undo_that_failed_is_made_again_and_goes_no_further_back() {
+    let office = Office::with_mail(Provider::Microsoft).await.unwrap();
+    let (app, graph) = (&office.world.app, office.graph.as_ref().unwrap());
+    bob_writes(&office, "Offer", "Ten forks for 20 euros.").await;
+    says(app, "tasks.create", json!({"title": "milk"})).await;
+    says(app, "email.move", json!({"message_id": "<offer@example.test>", "folder": "archive"})).await;
+    for (what, status) in [("GET /me/messages", 500), ("/move", 403)] {
+        graph.state().always.push((what, Reply::Refused(status, "UnknownError", None)));
+        let (said, _) = says(app, "assistant.undo", json!({})).await;
+        assert!(said.starts_with("tool: "), "{said}");
+        graph.state().always.clear();
+    }
+    let (said, _) = says(app, "assistant.undo", json!({})).await;
+    assert!(said.contains("Undone: Moved “Offer” to archive"), "{said}");
+    assert_eq!(graph.state().mailbox("carol@example.test").subjects("folder-inbox"), ["Offer"]);
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 1);
+    office.ends_well().await;
 }

@@ -94,10 +94,10 @@ pub(in crate::builtin) async fn put_back(
     let (mut before, after) = (read(before), read(after));
     let done = done(call, scope.account(), before.as_ref(), after.as_ref()).await?;
     let now: Option<StoredEvent<'_>> = backend::find(call, &scope, uid).await?;
-    let current = now.as_ref().map(|now| content(&now.series));
-    if let Some(outcome) =
-        without_writing(&current, &before.as_ref().map(content), &after.as_ref().map(content))
-    {
+    let (old, new) = (before.as_ref().map(content), after.as_ref().map(content));
+    let settled =
+        |now: Option<&StoredEvent<'_>>| without_writing(&now.map(|now| content(&now.series)), &old, &new);
+    if let Some(outcome) = settled(now.as_ref()) {
         // It may have been put back before a crash.
         return Ok(if call.is_retry && outcome == Outcome::Done { done } else { outcome });
     }
@@ -112,8 +112,12 @@ pub(in crate::builtin) async fn put_back(
     };
     match backend::apply(call, change, writes).await {
         Ok(()) => Ok(done),
+        // Whether somebody else was faster, the event itself says: the server may just have failed.
         Err(Failure::Skill(error)) if matches!(error.kind, ErrorKind::Tool | ErrorKind::NotFound) => {
-            Ok(Outcome::Changed)
+            match settled(backend::find(call, &scope, uid).await?.as_ref()) {
+                Some(Outcome::Done) => Ok(done),
+                outcome => outcome.ok_or_else(|| error.into()),
+            }
         }
         Err(error) => Err(error),
     }

@@ -5,12 +5,12 @@ use adjutant_mail::{FlagChange, MailError};
 use adjutant_types::{AccountId, AccountService, FromOutside, ours};
 use serde_json::json;
 
-use super::{inbox, inbox_of, labelled, letter, letter_of, message_id, parties};
+use super::{inbox, inbox_of, is_of_one, labelled, letter, letter_of, message_id, parties};
 use crate::accounts::{Inbox, PersonAccounts};
 use crate::builtin::merged::{id_of, of_step};
 use crate::builtin::undo::{self, Outcome, Step};
 use crate::builtin::{CallContext, Services};
-use crate::{Output, Result, SkillError};
+use crate::{Failure, Output, Result, SkillError};
 
 impl Services {
     /// Marks emails as read that a person was told of, in each account that has them. If that fails, they were told all
@@ -93,7 +93,10 @@ pub(in crate::builtin) async fn move_back(
     let account = of_step(call, AccountService::Mail, account);
     let Some(account) = account else { return Ok(Outcome::Impossible) };
     let imap = inbox_of(account)?;
-    let Ok(mail) = letter_of(call, account, message_id).await else { return Ok(Outcome::Changed) };
+    let mail = match letter_of(call, account, message_id).await {
+        Err(Failure::Skill(error)) if is_of_one(&error) => return Ok(Outcome::Changed),
+        mail => mail?,
+    };
     if mail.folder == from {
         return Ok(Outcome::Done);
     }

@@ -31,7 +31,7 @@ use adjutant_types::{
 use super::{CallContext, Idempotency, Preview, calendar};
 use crate::accounts::PersonAccounts;
 use crate::call::CallError;
-use crate::{ErrorKind, Handler, Output, Registry, Result, Risk, SkillError};
+use crate::{ErrorKind, Failure, Handler, Output, Registry, Result, Risk, SkillError};
 
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
@@ -81,7 +81,7 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     let mut outcomes: Vec<Outcome> = effects.iter().map(|row| outcome_without_steps(call, row)).collect();
     let mut has_undone = false;
     for (step, rows) in changes.iter().rev() {
-        let outcome = step.take_back(call, writes).await?;
+        let outcome = step.take_back(call, writes).await.map_err(to_be_tried_again)?;
         has_undone |= outcome.is_done();
         rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
     }
@@ -109,6 +109,16 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     }
     let lines: Vec<String> = lines.iter().map(ErrorText::whole).collect();
     Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
+}
+
+/// A server's refusal is for now: only our own says that a thing can't be undone, so that the next undo passes it over.
+fn to_be_tried_again(failure: Failure) -> Failure {
+    match failure {
+        Failure::Skill(error) if error.kind == ErrorKind::Permission => {
+            SkillError { kind: ErrorKind::Tool, ..error }.into()
+        }
+        failure => failure,
+    }
 }
 
 fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorText {
