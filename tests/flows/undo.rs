@@ -204,6 +204,13 @@ async fn an_event_comes_back_and_its_guests_are_not_told() {
     let walk = json!({"title": "Walk", "start": "2026-11-27T14:00", "attendees": ["bob@example.test"]});
     approved(&format!("calendar.create_event {walk}")).await;
     approved(&format!("calendar.update_event {}", json!({"id": "Walk", "start": "2026-11-27T15:00"}))).await;
+    // Bob answers.
+    let mut batch = adjutant_store::Batch::new();
+    batch.run(
+        "UPDATE objects SET text = replace(text, 'PARTSTAT=NEEDS-ACTION', 'PARTSTAT=ACCEPTED') WHERE kind = 'event'",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
     for (undone, events) in [("Moved “Walk” to", vec!["T140000"]), ("Created “Walk”", vec![])] {
         let said = app.says("ada", "undo it").await.text;
         assert!(said.contains(&format!("✓ Undone: {undone}")), "{said}");
@@ -213,6 +220,7 @@ async fn an_event_comes_back_and_its_guests_are_not_told() {
         for ((text,), event) in rows.iter().zip(events) {
             // Whoever was told of the move would take a lower number for old news.
             assert!(text.contains(event) && text.contains("SEQUENCE:2"), "{text}");
+            assert!(text.contains("PARTSTAT=ACCEPTED"), "{text}");
         }
     }
     app.ends_well().await;

@@ -5,7 +5,7 @@
 use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use super::event::CalendarEvent;
+use super::event::{Attendee, CalendarEvent};
 use super::expand::Effort;
 use super::free_time::TimeRange;
 use super::rule::{self, RecurrenceRule};
@@ -246,11 +246,20 @@ impl Series {
         Ok(())
     }
 
-    /// Numbers it as what comes after another version: servers and guests ignore what is older.
+    /// Makes it what comes after another version: with the answers of that one's attendees, and numbered as such, as servers
+    /// and guests ignore what is older.
     pub fn follow(&mut self, other: &Self, stamp: DateTime<Utc>) {
-        if let Ok(master) = self.master_mut() {
-            mark_changed(master, stamp, other.next_sequence());
-        }
+        let Ok(master) = self.master_mut() else { return };
+        let address = |line: &Line| Attendee::read(line).address.to_lowercase();
+        let theirs = other.master().into_iter().flat_map(|master| master.lines("ATTENDEE"));
+        let theirs: Vec<(String, &Line)> = theirs.map(|line| (address(line), line)).collect();
+        let answered = |line: &Line| {
+            let whose = address(line);
+            theirs.iter().find(|(address, _)| *address == whose).map_or(line, |(_, now)| *now).clone()
+        };
+        let attendees: Vec<Line> = master.lines("ATTENDEE").map(answered).collect();
+        master.set("ATTENDEE", attendees);
+        mark_changed(master, stamp, other.next_sequence());
     }
 
     fn next_sequence(&self) -> u32 {

@@ -92,7 +92,7 @@ impl EventStatus {
 }
 
 impl Attendee {
-    fn read(line: &Line) -> Self {
+    pub(super) fn read(line: &Line) -> Self {
         let property = line.read();
         let value = property.value.trim();
         let is_mail = value.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));

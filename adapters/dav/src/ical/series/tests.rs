@@ -451,6 +451,19 @@ fn odd_people_of_a_server_don_t_keep_us_from_an_edit() {
 }
 
 #[test]
+fn what_follows_has_the_answers_of_what_it_follows() {
+    let invited = |guests: &str| with(&format!("DTSTART:20260701T090000Z\nSEQUENCE:1\n{guests}")).unwrap();
+    let mut series = invited("ATTENDEE:mailto:Bob@x.test\nATTENDEE;PARTSTAT=TENTATIVE:mailto:eve@x.test");
+    let now = "ATTENDEE;PARTSTAT=DECLINED:mailto:cat@x.test\nATTENDEE;PARTSTAT=ACCEPTED:mailto:bob@x.test";
+    series.follow(&invited(now), stamp());
+    let event = series.event().unwrap();
+    let guests = event.attendees.iter().map(|guest| (guest.address.as_str(), guest.response));
+    let (bob, eve) = (("bob@x.test", ResponseStatus::Accepted), ("eve@x.test", ResponseStatus::Tentative));
+    assert_eq!((guests.collect::<Vec<_>>(), event.sequence), (vec![bob, eve], 2));
+    assert!(series.text().contains("ATTENDEE;PARTSTAT=ACCEPTED:mailto:bob@x.test\r\n"), "{}", series.text());
+}
+
+#[test]
 fn one_instance_is_changed_and_changed_again() {
     let mut series = weekly("FREQ=WEEKLY;COUNT=3");
     let window = span("2026-01-12T00:00:00Z", "2026-01-13T00:00:00Z");

@@ -12,20 +12,23 @@ use crate::builtin::CallContext;
 use crate::builtin::undo::{Outcome, without_writing};
 use crate::{ErrorKind, Failure, Result};
 
-/// The content of an event, without the wording: servers may write the same event in other words, and that guests have
-/// answered is no change. Microsoft keeps neither its SEQUENCE nor how we name those who take part.
+/// The content of an event, without the wording: servers may write the same event in other words. Microsoft keeps neither
+/// its SEQUENCE nor how we name those who take part. That they have answered is no change, as [`Series::follow`] keeps it,
+/// unless it was about one instance.
 fn content(series: &Series) -> Option<(CalendarEvent, Vec<CalendarEvent>)> {
     let plain = |event: CalendarEvent| {
-        let by_address = |guest: Attendee| Attendee {
-            name: String::new(),
-            response: ResponseStatus::NeedsAction,
-            ..guest
-        };
+        let by_address = |guest: Attendee| Attendee { name: String::new(), ..guest };
         let attendees = event.attendees.into_iter().map(by_address).collect();
         CalendarEvent { sequence: 0, organizer: None, attendees, ..event }
     };
-    let overrides = series.overrides().ok()?;
-    Some((plain(series.event().ok()?), overrides.into_iter().map(plain).collect()))
+    let (mut event, overrides) = (plain(series.event().ok()?), series.overrides().ok()?);
+    event.attendees.iter_mut().for_each(|guest| guest.response = ResponseStatus::NeedsAction);
+    Some((event, overrides.into_iter().map(plain).collect()))
+}
+
+/// The event and its overrides.
+pub(super) fn events_of(series: &Series) -> impl Iterator<Item = CalendarEvent> {
+    series.event().into_iter().chain(series.overrides().into_iter().flatten())
 }
 
 /// The same in whatever zone its times are.
@@ -50,7 +53,7 @@ fn seen_by_guests(before: Option<&Series>, after: Option<&Series>) -> Option<Cal
     {
         return None;
     }
-    let mut events = before.into_iter().chain(after).filter_map(|series| series.event().ok());
+    let mut events = before.into_iter().chain(after).flat_map(events_of);
     events.find(|event| !event.attendees.is_empty())
 }
 
@@ -145,6 +148,30 @@ mod tests {
         assert!(
             is_seen(None, Some(&plain)) && is_seen(Some(&plain), None) && is_seen(Some(&plain), Some(&moved))
         );
+    }
+
+    #[test]
+    fn guests_of_one_day_see_a_change_of_it_and_answer_for_it() {
+        let event = |more: &str| {
+            format!(
+                "BEGIN:VEVENT\r\nUID:u\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:20261127T140000Z\r\n\
+                 DTEND:20261127T143000Z\r\nSUMMARY:Demo\r\n{more}END:VEVENT\r\n"
+            )
+        };
+        let weekly = |one: &str| {
+            let all = event("RRULE:FREQ=WEEKLY\r\n");
+            let text = format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{all}{one}END:VCALENDAR\r\n");
+            Series::read(&text).unwrap()
+        };
+        let invited = |answer: &str| {
+            weekly(&event(&format!(
+                "RECURRENCE-ID:20261127T140000Z\r\nORGANIZER:mailto:ada@x.test\r\n\
+                 ATTENDEE;PARTSTAT={answer}:mailto:bob@x.test\r\n"
+            )))
+        };
+        let (nobody, open, answered) = (weekly(""), invited("NEEDS-ACTION"), invited("ACCEPTED"));
+        assert!(seen_by_guests(Some(&nobody), Some(&open)).is_some());
+        assert!(content(&open) != content(&answered), "the answer would be overwritten");
     }
 
     #[test]
