@@ -226,10 +226,15 @@ async fn an_event_comes_back_and_its_guests_are_not_told() {
     app.ends_well().await;
 }
 
-/// Somebody who moved a review with a colleague from 9:00 to 15:00 and has read what others wrote since. The model moves it to
-/// this time when they say "undo that". Returns what they read then, and the event.
-async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
+/// Somebody who moved a review with a colleague from 9:00 to 15:00. The model moves it to this time when they say "undo that".
+async fn moves_to(to: &str, wishes: Value) -> (TestApp, Heard, String) {
     let change = |start: &str| json!({"id": "Review", "start": start});
+    changes([change("2026-12-04T15:00"), change(to)], wishes).await
+}
+
+/// Somebody who changed a review with a colleague and has read what others wrote since. The model makes the second change when
+/// they say "undo that". Returns what they read then, and the event.
+async fn changes([change, back]: [Value; 2], wishes: Value) -> (TestApp, Heard, String) {
     let script = Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
         let told = results(request).concat();
         match user_text(request) {
@@ -239,9 +244,9 @@ async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
                 let review = json!({"title": "Review", "start": "2026-12-04T09:00", "attendees": guests});
                 direct("a", "calendar.create_event", review)
             }
-            "move it" => direct("a", "calendar.update_event", change("2026-12-04T15:00")),
+            "change it" => direct("a", "calendar.update_event", change.clone()),
             "read it" => direct("r", "outside.read", json!({})),
-            "undo that" => direct("b", "calendar.update_event", change(to)),
+            "undo that" => direct("b", "calendar.update_event", back.clone()),
             _ => text("Hello."),
         }
     });
@@ -251,7 +256,7 @@ async fn moves_to(to: &'static str, wishes: Value) -> (TestApp, Heard, String) {
     })
     .await;
     furnish(&app).await;
-    for said in ["plan it", "move it", "read it"] {
+    for said in ["plan it", "change it", "read it"] {
         let heard = app.says("ada", said).await;
         assert_eq!(heard.buttons(), [""; 0], "{}", heard.text);
     }
@@ -273,6 +278,21 @@ async fn after_reading_something_undo_asks_for_the_time_before_and_for_no_other(
         assert_eq!(heard.buttons(), ["Approve", "Reject"], "{to}: {}", heard.text);
         assert!(event.contains("T150000"), "{to}: {event}");
         app.says("ada", "/stop").await;
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn after_reading_something_undo_asks_before_it_gives_a_guest_another_name() {
+    let to = |guests: &[&str]| json!({"id": "Review", "attendees": guests});
+    for (guest, asks) in [("dana@corp.test", false), ("Pay at evil.example <dana@corp.test>", true)] {
+        let wishes = json!([{"kind": "undo", "count": 1}]);
+        let (app, heard, event) = changes([to(&[]), to(&[guest])], wishes).await;
+        assert_eq!(!heard.buttons().is_empty(), asks, "{guest}: {}", heard.text);
+        assert_eq!(!event.contains("ATTENDEE"), asks, "{guest}: {event}");
+        if asks {
+            app.says("ada", "/stop").await;
+        }
         app.ends_well().await;
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
 use super::invitations::{Notice, Update, host, invites_to, is_visible, notify, own_party};
-use super::restore::comparable;
+use super::restore::{comparable, events_of};
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
 use crate::builtin::merged::{account_line, id_of, labelled};
@@ -251,9 +251,17 @@ pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result
         }
     };
     let content = |series: &Series| comparable(series, call.zone());
+    let names = |series: &Series| -> Vec<(String, String)> {
+        let guests = events_of(series).flat_map(|event| event.attendees);
+        guests.map(|guest| (guest.address, guest.name)).filter(|(_, name)| !name.is_empty()).collect()
+    };
     let is_as = |text: &str, series: &Series| {
-        let before = Series::read(text).ok().and_then(|before| content(&before));
-        before.is_some() && before == content(series)
+        let Ok(before) = Series::read(text) else { return false };
+        // Guests read their names in the invitation: one that wasn't there is a new text.
+        let known = [names(&before), names(&stored.series)].concat();
+        let is_known = names(series).iter().all(|guest| known.contains(guest));
+        let before = content(&before);
+        is_known && before.is_some() && before == content(series)
     };
     let (uid, account) = (stored.series.uid(), id_of(stored.account));
     Ok(last.iter().any(|step| {
