@@ -163,7 +163,7 @@ fn every_problem_is_told_with_its_line() {
     FOLDER/a.toml:1: 'A b' can't be a name: a role's name has up to 40 small letters, digits, '-' and '_', a letter first
     FOLDER/a.toml:1: the role has no prompt: write `prompt` or `prompt_file`
     FOLDER/a.toml:2: `description` is empty
-    FOLDER/a.toml:3: the role has no key 'colour'; known here: name, description, prompt, prompt_file, model, skills, deny, effects, max_model_calls, max_skill_calls, max_duration, context, context_limit, delegates_to
+    FOLDER/a.toml:3: the role has no key 'colour'; known here: name, description, prompt, prompt_file, model, skills, deny, effects, accounts, max_model_calls, max_skill_calls, max_duration, context, context_limit, delegates_to
     FOLDER/b.toml:6: 'write' isn't a valid `effects`; write one of read, own, any
     FOLDER/b.toml:7: `max_duration`: "5 weeks" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     FOLDER/b.toml:8: `max_model_calls` must be a whole number from 1 to 1000, not 0
