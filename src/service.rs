@@ -220,7 +220,7 @@ impl Service {
             workers: SharedWorkerSet::default(),
             pace: Pace::default(),
             transcriber: voice::transcriber(config, &deliverer.ports, store.clock())?,
-            fetcher: files::fetcher(&store, &deliverer.ports, &services),
+            fetcher: files::fetcher(&store, &instance.id, &deliverer.ports, &services),
             cluster,
             draining: tasks.stop.child_token(),
         });

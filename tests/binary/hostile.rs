@@ -147,7 +147,7 @@ fn a_file_that_ends_the_process_twice_is_set_aside() {
     assert!(chat.find(|_| false).is_none());
     let mut chat = home.chat_until("file-opened");
     assert!(chat.find(|_| false).is_none());
-    assert_eq!(home.count("SELECT number FROM attempts"), 2);
+    assert_eq!(home.count("SELECT count(*) FROM attempts"), 2);
     let mut chat = home.chat();
     let told = chat.reply("a")["text"].as_str().unwrap().to_owned();
     assert!(

@@ -78,7 +78,7 @@ async fn name(world: &World) -> String {
 }
 
 /// Lets an instance check the others until it finds dead ones: a server takes a moment to notice a lost connection.
-async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
+pub(crate) async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
     for _ in 0..1000 {
         let dead = instance.heartbeat(store).await.unwrap();
         if !dead.is_empty() {

@@ -55,7 +55,8 @@ pub(super) async fn store(
     tokio::fs::write(&part, fetched.bytes).await.map_err(broken)?;
     tokio::fs::rename(&part, &path).await.map_err(broken)?;
     let reading = call.services.reader.read(&path, fetched.name, fetched.media_type);
-    let reading = attempts::counted(&call.ctx.store, &format!("file {id}"), reading).await;
+    let (instance, what) = (&call.ctx.io.lease.instance, format!("file {id}"));
+    let reading = attempts::counted(&call.ctx.store, instance, &what, reading).await;
     let reading = match reading.map_err(|error| broken(io::Error::other(error)))? {
         Some(reading) => reading.map_err(broken)?,
         None => FileReading::quarantined(fetched.media_type),

@@ -26,7 +26,7 @@ use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, Connection};
 
 use super::instances::About;
-use crate::{Backend, Batch, Result, Stale, Store, StoreError, Value};
+use crate::{Backend, Batch, Result, Stale, Store, StoreError, Value, attempts};
 use locks::{held_locks, is_free, key, lock_file, lock_session, locks_of};
 
 /// How long a silent instance on a server keeps its leases.
@@ -264,16 +264,22 @@ impl Instance {
 
     /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead.
     pub async fn leave(&self, store: &Store) -> Result<()> {
-        store.write(leaving(&self.id)).await?;
+        store.write(self.last_batch()).await?;
         self.remove_lock();
         Ok(())
     }
 
     /// Leaves as the store's last write: whoever stopped waiting for a lease may get it yet.
     pub async fn leave_and_close(&self, store: &Store) -> Result<()> {
-        store.close_with(leaving(&self.id)).await?;
+        store.close_with(self.last_batch()).await?;
         self.remove_lock();
         Ok(())
+    }
+
+    fn last_batch(&self) -> Batch {
+        let mut batch = leaving(&self.id);
+        attempts::end_all(&mut batch, &self.id);
+        batch
     }
 
     fn remove_lock(&self) {

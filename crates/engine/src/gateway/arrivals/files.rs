@@ -27,8 +27,7 @@ use adjutant_store::inbox::InboxRow;
 use adjutant_store::{Batch, Result, Store, StoreError, attempts};
 use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::clock::SharedClock;
-use adjutant_types::{FILES_ALONE, FileId, FileKind, FileProblem, Taint};
+use adjutant_types::{FILES_ALONE, FileId, FileKind, FileProblem, InstanceId, Taint};
 use futures::FutureExt;
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
@@ -44,11 +43,11 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 pub struct FileFetcher {
     pub store: Store,
+    pub instance: InstanceId,
     pub ports: Ports,
     pub folder: Arc<Folder>,
     pub reader: Arc<Reader>,
     pub slots: Semaphore,
-    pub clock: SharedClock,
 }
 
 impl Lanes {
@@ -157,7 +156,7 @@ impl FileFetcher {
             (None, Some(remote)) => {
                 let open = || OpenOptions::new().write(true).create(true).truncate(true).open(&part);
                 let found = (row.channel(), remote.file.as_str());
-                let done = download(&self.ports, found, &self.clock, open).await;
+                let done = download(&self.ports, found, self.store.clock(), open).await;
                 done.map_err(|error| gone(&part, &error))?.1
             }
             (None, None) => return Err(FileProblem::Gone),
@@ -170,7 +169,7 @@ impl FileFetcher {
         fail_point("file-kept");
         let media_type = remote.map_or("text/plain", |remote| remote.mime_type.as_str());
         let what = format!("file {id}");
-        let reading = attempts::counted(&self.store, &what, async {
+        let reading = attempts::counted(&self.store, &self.instance, &what, async {
             fail_point("file-opened");
             self.reader.read(&path, &file.name, media_type).await
         });
@@ -202,7 +201,7 @@ impl FileFetcher {
             problem: Some(problem),
             content: None,
             source: file.source.clone(),
-            created_at: self.clock.now_ms(),
+            created_at: self.store.now(),
         }
     }
 }

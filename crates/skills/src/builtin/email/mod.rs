@@ -308,7 +308,8 @@ async fn letter_in<'a>(call: &CallContext<'a>, message_id: &str) -> Result<(&'a 
 /// process twice.
 async fn letter_of(call: &CallContext<'_>, account: &ConnectedAccount, message_id: &str) -> Result<Message> {
     let what = format!("mail {} {message_id}", call.ctx.turn.person.id);
-    let read = attempts::counted(call.store(), &what, inbox_of(account)?.read(message_id)).await?;
+    let reading = inbox_of(account)?.read(message_id);
+    let read = attempts::counted(call.store(), &call.ctx.io.lease.instance, &what, reading).await?;
     let quarantined = || SkillError::params(ours!(l10n::email::set_aside));
     let letter = read.ok_or_else(quarantined)??;
     let date = letter.date.map(|date| date.with_timezone(&call.zone()).fixed_offset());
