@@ -126,7 +126,8 @@ fn a_model_that_answers_with_a_page_is_refused_in_a_sentence() {
     let base = page.base_url();
     let ended = home.run(&["init", "--model", "openai/x", "--base-url", &base, "--config", "config.toml"]);
     assert_eq!(ended.status, Some(1), "{ended:?}");
-    assert!(ended.stdout.contains("✗ openai x: ") && ended.stdout.contains("→ "), "{ended:?}");
+    let why = "✗ openai x: the server sent no answer of a model";
+    assert!(ended.stdout.contains(why) && ended.stdout.contains("→ "), "{ended:?}");
     assert!(!home.path().join("config.toml").exists());
 }
 

@@ -159,7 +159,7 @@ impl Provider {
                 return Err(response::endless());
             }
         }
-        Err(response::unfinished())
+        Err(frames.unfinished())
     }
 
     fn options(&self, request: &Request, frames: Arc<Frames>) -> ChatOptions {

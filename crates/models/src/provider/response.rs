@@ -44,12 +44,24 @@ impl Frames {
     pub(super) fn written(&self) -> usize {
         self.seen.lock().calls.iter().map(|(_, call)| call.arguments.len()).sum()
     }
+
+    /// The error of a stream that stopped too early. A page of a proxy, say, has no frames.
+    pub(super) fn unfinished(&self) -> ModelError {
+        let is_answer = self.seen.lock().any;
+        let why = if is_answer {
+            "the answer broke off in the middle"
+        } else {
+            "the server sent no answer of a model"
+        };
+        ModelError::new(ModelErrorKind::Network, why)
+    }
 }
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let mut seen = self.seen.lock();
-        seen.any = true;
+        // The library takes a page's lines for frames without data.
+        seen.any |= !frame.data.is_empty();
         if frame.data == "[DONE]" {
             seen.done = true;
             return;
@@ -99,13 +111,11 @@ pub(super) fn read(
     thought: bool,
     request: &Request,
 ) -> Result<ModelResponse, ModelError> {
-    let seen = frames.seen.lock();
     // Some of the library's protocols report an end when the connection just closes.
-    if end.captured_stop_reason.is_none() && !seen.done {
-        // A page of a proxy, say, has no frames.
-        let nothing = || ModelError::new(ModelErrorKind::Network, "the server sent no answer of a model");
-        return Err(if seen.any { unfinished() } else { nothing() });
+    if end.captured_stop_reason.is_none() && !frames.seen.lock().done {
+        return Err(frames.unfinished());
     }
+    let seen = frames.seen.lock();
     let mut text = String::new();
     let mut calls = Vec::new();
     for part in end.captured_content.take().into_iter().flatten() {
@@ -130,11 +140,6 @@ pub(super) fn read(
         cost_usd: 0.0,
         model: seen.model.clone().unwrap_or_default(),
     })
-}
-
-/// The error of a stream that stopped too early.
-pub(super) fn unfinished() -> ModelError {
-    ModelError::new(ModelErrorKind::Network, "the answer broke off in the middle")
 }
 
 /// The error of a stream that doesn't stop.

@@ -352,6 +352,11 @@ async fn a_stream_that_does_not_reach_its_end_is_a_network_error() {
         }
     }
     insta::assert_snapshot!(failure(Reply::text("half of it").unfinished()).await, @"the answer broke off in the middle");
+    for body in ["<!DOCTYPE html>\n\n<title>It works!</title>\n\n", r#"{"error":"no such path"}"#, ""] {
+        let error = failure(Reply::status(200, body)).await;
+        let expected = (ModelErrorKind::Network, "the server sent no answer of a model");
+        assert_eq!((error.kind, &*error.message), expected, "{body}");
+    }
 }
 
 #[tokio::test]
