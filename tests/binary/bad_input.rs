@@ -91,6 +91,10 @@ fn a_store_that_cant_be_opened() {
     let home = Home::with_config("[store]\nurl = \"sqlite://other.db\"\n");
     home.write("other.db", &"this is a letter, not a database. ".repeat(100));
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: its file isn't a database. Check that [store] url is right; if it is, restore a backup");
+    let doctor = home.run(&["doctor"]).stdout;
+    let lines: Vec<&str> = doctor.lines().skip_while(|line| !line.starts_with("✗ store ")).take(2).collect();
+    assert!(lines[0].ends_with("can't be opened: its file isn't a database (A04)"), "{doctor}");
+    assert!(lines[1].ends_with("→ Check that [store] url is right; if it is, restore a backup"), "{doctor}");
 }
 
 /// What a command says to somebody who isn't root.

@@ -131,7 +131,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
                 checks.add("accounts", Finding::error(error.to_string(), "run `adjutant db check`"));
             }
         }
-        Err(error) => checks.add("store", Finding::error(error.to_string(), "")),
+        Err(error) => checks.add("store", failed(error)),
     }
     checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
@@ -153,9 +153,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("otlp", parts::traces(config).await);
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,
-        Err(error) => {
-            checks.add("channels", Finding::error(error.to_string(), ""));
-        }
+        Err(error) => checks.add("channels", failed(&error)),
     }
     checks.add_all("serve", machine::serve(config).await);
 }
@@ -170,6 +168,14 @@ fn next_step(checks: &[Check], config: &Config) -> String {
     } else {
         next::step(config)
     }
+}
+
+/// An error whose last clause, if it has several, says what to do.
+fn failed(error: &dyn std::fmt::Display) -> Finding {
+    let text = error.to_string();
+    let parts = text.rsplit_once(". ").or_else(|| text.rsplit_once("; "));
+    let (reason, fix) = parts.unwrap_or((text.as_str(), "look its code up in docs/troubleshooting.md"));
+    Finding::error(reason, fix)
 }
 
 async fn check_store(store: &Store, checks: &mut Checks) {
@@ -203,11 +209,12 @@ pub(in crate::cli) fn sign(status: CheckStatus) -> char {
 fn text(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Check { name, code, finding } in checks {
+    for (at, Check { name, code, finding }) in checks.iter().enumerate() {
         let sign = sign(finding.status);
         let code = code.map_or_else(String::new, |code| format!(" ({code})"));
         let _ = writeln!(text, "{sign} {name:width$}  {}{code}", trace::one_line(&finding.reason));
-        if !finding.fix.is_empty() {
+        let is_said_below = checks.get(at + 1).is_some_and(|next| next.finding.fix == finding.fix);
+        if !finding.fix.is_empty() && !is_said_below {
             let _ = writeln!(text, "  {:width$}  → {}", "", trace::one_line(&finding.fix));
         }
     }

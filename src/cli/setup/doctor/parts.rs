@@ -13,7 +13,7 @@ use adjutant_types::clock::{Clock, SystemClock, rfc3339};
 use adjutant_workflows::trace::text::several;
 use futures::future::join_all;
 
-use super::{Checks, voice};
+use super::{Checks, failed, voice};
 use crate::service::{self, Channel, StartError};
 
 /// Checks what the store contains.
@@ -130,7 +130,7 @@ pub(super) async fn skills(config: &Config) -> Vec<Finding> {
             let fix = "correct the file and run `adjutant skills check`";
             problems.iter().map(|problem| Finding::error(problem.to_string(), fix)).collect()
         }
-        Err(error) => vec![Finding::error(error.to_string(), "")],
+        Err(error) => vec![failed(&error)],
     }
 }
 
@@ -267,7 +267,7 @@ pub(super) async fn accounts(config: &Config, checks: &mut Checks) {
                 checks.add(section, finding);
             }
         }
-        Err(error) => checks.add("accounts", Finding::error(error.to_string(), "")),
+        Err(error) => checks.add("accounts", failed(&error)),
     }
 }
 
@@ -275,7 +275,7 @@ pub(super) async fn accounts(config: &Config, checks: &mut Checks) {
 pub(super) async fn traces(config: &Config) -> Option<Finding> {
     match service::trace_collector(config, &"doctor".into()) {
         Ok(collector) => Some(collector?.check().await),
-        Err(error) => Some(Finding::error(error.to_string(), "")),
+        Err(error) => Some(failed(&error)),
     }
 }
 
