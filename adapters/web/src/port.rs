@@ -125,6 +125,6 @@ impl Connection for Web {
 
     async fn check(&self) -> Vec<Finding> {
         let Settings { listen, public_url, .. } = &self.settings;
-        vec![Finding::ok(format!("listens on {listen}; people open {public_url}"))]
+        vec![Finding::ok(format!("is set to listen on {listen}; people open {public_url}"))]
     }
 }
