@@ -48,7 +48,7 @@ pub struct Settings {
 pub enum ConnectError {
     #[error("channels.{0}.api_url is not a web address; write \"https://api.telegram.org\"")]
     ApiUrl(String),
-    /// The token is empty or has invalid characters.
+    /// The token isn't a number, a colon and more.
     #[error("channels.{0}.token is not a token; it looks like 123456789:AAF... and comes from @BotFather")]
     Token(String),
     #[error("can't create an HTTP client for [channels.{0}]: {1}")]
@@ -82,8 +82,9 @@ pub struct Telegram {
 /// Prepares a channel; nothing is sent yet.
 pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
     let Settings { channel, token, api_url } = settings;
-    let is_token = |char: char| char.is_ascii_alphanumeric() || ":_-".contains(char);
-    if token.is_empty() || !token.chars().all(is_token) {
+    let (id, secret) = token.split_once(':').unwrap_or_default();
+    let is_secret = |char: char| char.is_ascii_alphanumeric() || "_-".contains(char);
+    if id.parse::<u64>().is_err() || secret.is_empty() || !secret.chars().all(is_secret) {
         return Err(ConnectError::Token(channel));
     }
     let is_http = api_url.starts_with("http://") || api_url.starts_with("https://");

@@ -252,7 +252,7 @@ fn settings_that_cant_be_right_are_refused() {
         connect(Settings { channel: "tg".into(), token: token.into(), api_url: api_url.into() }).err()
     };
     assert_eq!(connect("1:a", "https://api.telegram.org"), None);
-    for token in ["", "1:a\n", "1/../2", "1:ä"] {
+    for token in ["", "hello", "hello:a", "1:", "1:a\n", "1/../2", "1:ä"] {
         assert_eq!(connect(token, "https://api.telegram.org"), Some(ConnectError::Token("tg".into())));
     }
     for url in ["", "api.telegram.org", "file:///etc", "http://"] {
