@@ -186,7 +186,7 @@ fn bad_options_are_reported() {
     insta::assert_snapshot!(answers.join("\n"), @r#"
 Some(2) adjutant: slack has several tokens; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
 Some(78) config.toml:8: channels.telegram.token: the environment variable "NO_SUCH_TOKEN" is unset or empty; set it
-Some(78) config.toml:5: assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
+Some(2) adjutant: --timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
 Some(78) config.toml:7: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
 Some(78) config.toml:8: model.provider: unknown provider "opnai"; did you mean `openai`?
 Some(2) adjutant: --owner "ada" must be CHANNEL:USER-ID

@@ -15,6 +15,12 @@ pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let zone = args.timezone.clone().unwrap_or_else(|| wizard::zone(draft));
     draft.set_text(&["assistant"], "timezone", &zone);
+    if args.timezone.is_some()
+        && let Err(error) = draft.read_only(&["assistant", "timezone"])
+        && let [problem, ..] = &error.problems[..]
+    {
+        return Err(CliError::Usage(format!("--timezone: {}", problem.message)));
+    }
     for owner in &args.owner {
         let Some((channel, id)) = owner.split_once(':') else {
             return Err(CliError::Usage(format!("--owner {owner:?} must be CHANNEL:USER-ID")));
