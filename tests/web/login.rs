@@ -87,6 +87,24 @@ fn the_command_line_signs_in_lists_and_signs_out() {
 }
 
 #[test]
+fn without_a_name_the_command_line_signs_the_only_owner_in() {
+    // The first person of the fake.
+    let site = Site::start("[assistant]\nowner = [\"telegram:1000\"]\n");
+    let ada = site.telegram.person("Ada");
+    for is_known in [false, true] {
+        if is_known {
+            site.link_for(ada);
+        }
+        let login = site.home.run(&["web", "login"]);
+        let mut browser = site.stranger();
+        assert_eq!(browser.post("/login", &[("code", login.stdout.trim())]).status, 303, "{login:?}");
+        let page = browser.get("/sessions").body;
+        assert_eq!(page.contains("You are <b>Ada</b>"), is_known, "{page}");
+    }
+    site.stop();
+}
+
+#[test]
 fn a_link_expires_and_a_session_ends_with_its_person() {
     let site = Site::start("");
     let ada = site.telegram.person("Ada");

@@ -18,17 +18,25 @@ pub(in crate::cli) async fn run(config: Config, command: WebCommand) -> Result<E
         return Err(CliError::Missing(problem.to_owned()));
     };
     let text = on_store(&config, async |store| match &command {
-        WebCommand::Login { person } => login(store, &page, person.as_deref()).await,
+        WebCommand::Login { person } => login(store, &page, person.as_deref(), &config.assistant.owner).await,
         WebCommand::Sessions { revoke: None } => Ok(list(store).await?),
         WebCommand::Sessions { revoke: Some(which) } => revoke(store, which).await,
     });
     say(&text.await?)
 }
 
-async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String> {
-    let person = match who {
-        None => people::person(store, "console", "local", "you").await?,
-        Some(who) => only(store, who).await?,
+async fn login(store: &Store, page: &str, who: Option<&str>, owners: &[String]) -> Result<String> {
+    let owner = match owners {
+        [one] if who.is_none() => {
+            let (channel, user) = one.split_once(':').unwrap_or_default();
+            people::person_of(store, channel, user).await?
+        }
+        _ => None,
+    };
+    let person = match (who, owner) {
+        (Some(who), _) => only(store, who).await?,
+        (None, Some(owner)) => owner,
+        (None, None) => people::person(store, "console", "local", "you").await?,
     };
     if instances::living(store).await?.is_empty() {
         return Err(CliError::plain(

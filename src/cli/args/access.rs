@@ -107,7 +107,7 @@ pub(crate) enum WebCommand {
     #[command(after_help = "Example:\n  adjutant web login\n\n\
                             The link works once, for five minutes.")]
     Login {
-        /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has [default: you, at this terminal]
+        /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has [default: the only owner, or you]
         person: Option<String>,
     },
     /// List the browsers that are signed in and the passkeys, or end one
