@@ -469,7 +469,7 @@ async fn a_step_that_was_read_in_a_plan_is_not_asked_again_and_a_change_of_the_p
 #[tokio::test]
 async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
     let app = configured(|_| {}).await;
-    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan: That needs a language model; whoever runs me can add one with `adjutant init`.");
+    insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan. That needs a language model; whoever runs me can add one with `adjutant init`.");
     insta::assert_snapshot!(app.says("ada", "/spawn researcher look").await.text, @"That needs a language model; whoever runs me can add one with `adjutant init`.");
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"
     I can't run content-pipeline like that: words: "many" is not of type "number"

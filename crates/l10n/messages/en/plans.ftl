@@ -23,7 +23,8 @@ usage = Say what to plan, such as `/plan prepare the board meeting on Friday: fi
 too-long = That's too long for a plan. Describe it more briefly.
 # $problems: such as "step 'a' has no `task`; there are two steps called 'b'".
 no-plan = I couldn't make a plan that works: { $problems }. Try again with a smaller or clearer goal.
-planner-failed = I couldn't make a plan: { $why }
+# $why: a sentence.
+planner-failed = I couldn't make a plan. { $why }
 # Instead of a goal that was deleted.
 deleted = (deleted)
 
