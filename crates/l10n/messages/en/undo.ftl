@@ -1,6 +1,6 @@
 # What undoing says of each change.
 
-nothing = There's nothing to undo
+nothing = There's nothing to undo in your last ten messages
 # $change: what was done, like “Added “buy milk”” or one of the labels below.
 undone = Undone: { $change }
 # A task that was deleted.

@@ -33,7 +33,7 @@ use crate::accounts::PersonAccounts;
 use crate::call::CallError;
 use crate::{ErrorKind, Failure, Handler, Output, Registry, Result, Risk, SkillError};
 
-/// How many turns back the last effect may be.
+/// How many turns back the last effect may be. A message and docs/security.md say so.
 const TURNS: i64 = 10;
 
 /// The kind of effect that undoing has: it may also change things on servers.
