@@ -250,7 +250,7 @@ async fn skills_are_looked_up() {
     - workflow.draft(words): A new one; asks first
     - workflow.iterative-refinement(goal, criteria): Make something, and improve it until it meets criteria
     - workflow.map-reduce(document, question?): Sum a long document up, part by part
-    - workflow.morning-briefing(): What is on today, what is due, and which mails wait
+    - workflow.morning-briefing(): What is on today, what is due, and which emails wait
     - workflow.multi-angle-analysis(question, background?): Weigh a question from three sides
     - workflow.plan(goal): More than five steps; asks first
     - workflow.qualify-and-route(request): Answer a request as its kind needs
