@@ -459,6 +459,8 @@ async fn a_stranger_waits_for_an_owner() {
     town.writes("bob", &format!("/pair {}", code(&asked)));
     town.has_happened("taken", 6).await;
     assert_eq!(town.texts().len(), 1, "one code, and nobody lets himself in: {:?}", town.texts());
+    town.writes("ada", "/pair");
+    town.sees("Send `/pair` with the code").await;
     town.writes("ada", "/pair NONE-SUCH");
     town.sees("That code is unknown or has expired").await;
     town.writes("ada", &format!("/pair {}", code(&asked).to_lowercase()));
@@ -474,7 +476,7 @@ async fn a_stranger_waits_for_an_owner() {
     town.sees("You said: thanks").await;
     assert!(access::revoke(town.service.store(), "phone", "bob").await.unwrap());
     town.writes("bob", "and now?");
-    town.has_happened("taken", 14).await;
+    town.has_happened("taken", 16).await;
     assert!(!town.texts().iter().any(|text| text.contains("and now")), "{:?}", town.texts());
     town.passes(Duration::from_hours(2)).await;
     town.ends_well().await;

@@ -221,6 +221,9 @@ impl Conversations {
         if !self.is_owner(&row.person_id).await? {
             return Ok(l10n::commands::not_an_owner());
         }
+        if code.is_empty() {
+            return Ok(l10n::commands::pair_how());
+        }
         let Some(paired) = access::approve(&self.store, &code.to_ascii_uppercase()).await? else {
             return Ok(l10n::commands::unknown_pairing_code());
         };

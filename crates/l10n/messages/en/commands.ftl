@@ -63,6 +63,7 @@ paired = { $name } can talk to me now.
 # Somebody without a name.
 paired-unnamed = They can talk to me now.
 unknown-pairing-code = That code is unknown or has expired. The person can message me again to get a new one.
+pair-how = Send `/pair` with the code that the person got from me, such as `/pair ABCD-EFGH`.
 not-an-owner = Only my owners can let people in.
 
 ## Commands that are only for direct chats
