@@ -155,7 +155,7 @@ fn chosen(offer: &[ProviderKind], named: Option<ProviderKind>) -> Result<Provide
     let names: Vec<&str> = offer.iter().map(|kind| kind.as_str()).collect();
     match (named, offer) {
         (_, []) => Err(CliError::plain(
-            "nothing can be connected: add [connect] to the configuration, as config.example.toml shows",
+            "nothing can be connected yet: add [connect] to the configuration, as docs/connect.md shows",
         )),
         (Some(kind), _) if offer.contains(&kind) => Ok(kind),
         (Some(kind), _) => {

@@ -14,7 +14,7 @@ and = { $first } and { $last }
 
 ## /connect
 
-not-set-up = I can't connect accounts from here yet: my owner hasn't set that up. At the machine that I run on, `adjutant account add` connects one.
+not-set-up = I can't connect accounts yet. My owner has to add `[connect]` to my configuration first, as `docs/connect.md` shows.
 not-for-you = Only people my owner has chosen can connect accounts here.
 which = What do you use? I'll connect your email, calendar and contacts; nobody else can use them. My owner can see on my web page what we talk about, including what I read there.
 # $provider: a name such as "Google".
