@@ -293,7 +293,7 @@ fn an_account_of_the_file_is_the_owners_unless_it_says_whose() {
     assert_eq!((of("").people, of("").label.as_str()), (People::Owners, "shared"));
     assert_eq!(of("people = \"everybody\"\nlabel = \"office\"").people, People::Everybody);
     assert_eq!(of("people = [\"console:ada\"]").people, People::Listed(vec!["console:ada".into()]));
-    insta::assert_snapshot!(faults(&format!("{calendar}people = [\"ada\"]")), @r#"config.toml:5: calendar.people: "ada" must be CHANNEL:USER-ID, such as "console:ada""#);
+    insta::assert_snapshot!(faults(&format!("{calendar}people = [\"ada\"]")), @r#"config.toml:5: calendar.people: "ada" must be CHANNEL:USER-ID, such as "telegram:123456789""#);
 }
 
 #[test]
@@ -409,7 +409,7 @@ fn a_really_broken_file_has_every_fault_named() {
     config.toml:3: channels: must be a table of keys, not a whole number
     config.toml:5: assistant.name: must not be empty; leave the key out to have its default
     config.toml:6: assistant.timezone: unknown time zone "Europe/Belin"; did you mean `Europe/Berlin`?
-    config.toml:7: assistant.owner[1]: "ada" must be CHANNEL:USER-ID, such as "console:ada"
+    config.toml:7: assistant.owner[1]: "ada" must be CHANNEL:USER-ID, such as "telegram:123456789"
     config.toml:7: assistant.owner[2]: must be a text in quotes, not a whole number
     config.toml:9: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     config.toml:11: model.provider: unknown provider "opnai"; did you mean `openai`?

@@ -46,6 +46,6 @@ pub(super) fn owner(value: &Node, reader: &ConfigReader<'_>) -> Result<String, S
     let owner = text(value, reader)?;
     match owner.split_once(':') {
         Some((channel, user)) if !channel.is_empty() && !user.is_empty() => Ok(owner),
-        _ => Err(format!("{owner:?} must be CHANNEL:USER-ID, such as \"console:ada\"")),
+        _ => Err(format!("{owner:?} must be CHANNEL:USER-ID, such as \"telegram:123456789\"")),
     }
 }
