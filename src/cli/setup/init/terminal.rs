@@ -54,12 +54,12 @@ impl Terminal {
         tell(&format!("{text}\n"))
     }
 
-    /// Asks for a line. Of a long prompt, the editor gets the last line.
-    fn read(&mut self, prompt: &str) -> Result<String> {
-        let prompt = render::plain(prompt, render::columns(stdout()));
-        let start = prompt.rfind('\n').map_or(0, |end| end + 1);
-        out(&prompt[..start])?;
-        self.editor.readline(&prompt[start..]).map_err(failed)
+    /// Asks for a line. Of a long asked, the editor gets the last line.
+    fn read(&mut self, asked: &str) -> Result<String> {
+        let asked = render::plain(asked, render::columns(stdout()));
+        let start = asked.rfind('\n').map_or(0, |end| end + 1);
+        out(&asked[..start])?;
+        self.editor.readline(&asked[start..]).map_err(failed)
     }
 
     /// Waits for a test, and says so meanwhile.
