@@ -54,7 +54,7 @@ impl Terminal {
         tell(&format!("{text}\n"))
     }
 
-    /// Asks for a line. Of a long asked, the editor gets the last line.
+    /// Asks for a line. Of a long one, the editor gets the last line.
     fn read(&mut self, asked: &str) -> Result<String> {
         let asked = render::plain(asked, render::columns(stdout()));
         let start = asked.rfind('\n').map_or(0, |end| end + 1);
