@@ -147,13 +147,14 @@ fn who_is_invited_no_more_is_told_and_a_reminder_that_no_app_shows_is_refused() 
     let mut change = |name: &str, more: Value| {
         let mut arguments = more;
         arguments["id"] = json!(id);
+        arguments["span"] = json!("all");
         said(&chat.say(name, &format!("calendar.update_event {arguments}")))
     };
     let quiet = change("m2", json!({"reminders": [10]}));
     assert!(quiet.starts_with("/reminders: no calendar app shows this calendar"), "{quiet}");
     let told = change("m3", json!({"attendees": ["carol@example.test"]}));
     insta::assert_snapshot!(told, @r"
-    Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00
+    Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00 (the whole series)
     Told bob@example.test by email that it's canceled
     Invited carol@example.test by email
     ");
@@ -169,7 +170,7 @@ fn who_is_invited_no_more_is_told_and_a_reminder_that_no_app_shows_is_refused() 
 "#);
     let told = change("m4", json!({"title": "Few"}));
     insta::assert_snapshot!(told, @r"
-    Changed “Few”, Mon 4 Mar 2030, 15:00–16:00
+    Changed “Few”, Mon 4 Mar 2030, 15:00–16:00 (the whole series)
     It was called “Fewer”
     Told carol@example.test by email what changed
     ");

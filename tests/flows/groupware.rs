@@ -133,9 +133,15 @@ async fn one_event_of_a_series_that_moves_is_compared_alone() {
     let one = json!({"id": series["id"], "instance": "2026-12-03T10:00", "start": "2026-12-03T10:15"});
     let (said, _) = call(&app, "calendar.update_event", one).await;
     assert!(said.contains("only this time") && !said.contains("overlaps"), "{said}");
-    let all = json!({"id": series["id"], "start": "2026-11-26T10:30"});
+    // A start alone could be that of one event, and would move them all.
+    let mut all = json!({"id": series["id"], "start": "2026-11-26T10:30"});
+    let (said, _) = call(&app, "calendar.update_event", all.clone()).await;
+    assert!(said.starts_with("params: /instance: say which event of the series"), "{said}");
+    all["span"] = json!("all");
     let (said, _) = call(&app, "calendar.update_event", all).await;
-    assert!(said.contains("It overlaps with “Offsite”"), "{said}");
+    let moved =
+        "Moved “Stand-up” to Thu 26 Nov 2026, 10:30–10:45, the whole series (was Thu 26 Nov 2026, 10:00";
+    assert!(said.starts_with(moved) && said.contains("It overlaps with “Offsite”"), "{said}");
     app.ends_well().await;
 }
 
@@ -262,7 +268,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     You asked: “calendar.delete_event {"id":"0351NAmtNJ8OmpTudf9UyV@adjutant"}”. Shall I do this?
     "#);
     let done = app.presses("ada", &asked, "Approve").await;
-    assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);
+    assert!(done.text.starts_with("Deleted “Jour fixe”, the whole series"), "{}", done.text);
     assert_eq!(listed(&app).await, ["2026-06-22T10:00 Weekly", "2026-06-29T10:00 Weekly"]);
     app.ends_well().await;
 }

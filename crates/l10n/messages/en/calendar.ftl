@@ -5,6 +5,7 @@
 
 add-event = Add to the calendar: { $event }
 change-event = Change the event: { $event }
+change-series = Change the whole series: { $event }
 delete-event = Delete the event: { $event }
 delete-one = Delete one event of the series: { $event }
 delete-following = Delete this and all later events of the series: { $event }
@@ -34,14 +35,16 @@ all-day = { $days }, all day
 
 created = Created “{ $title }”, { $when }{ $repeats }
 changed = Changed “{ $title }”, { $when }{ $repeats }
-# One event of a series.
+# One event of a series, and all of them.
 changed-one = Changed “{ $title }”, { $when } (only this time)
+changed-series = Changed “{ $title }”, { $when }{ $repeats } (the whole series)
 moved = Moved “{ $title }” to { $when }{ $repeats } (was { $before })
-# One event of a series.
+# One event of a series, and all of them.
 moved-one = Moved “{ $title }” to { $when }, only this time (was { $before })
+moved-series = Moved “{ $title }” to { $when }{ $repeats }, the whole series (was { $before })
 # On a line under the receipt.
 was-called = It was called “{ $title }”
-deleted = Deleted “{ $title }”
+deleted-series = Deleted “{ $title }”, the whole series
 deleted-one = Deleted “{ $title }” on { $when }
 deleted-following = Deleted “{ $title }” from { $when } on
 deleted-before = The event is deleted
@@ -115,7 +118,7 @@ end-or-duration = /duration: give either end or duration
 no-reminders = /reminders: no calendar app shows this calendar, so nobody would be reminded. Leave them out, and add a task with tasks.create that is due then: { $due }
 too-long = /duration: an event can last at most a year
 not-a-rule = /recurrence: "{ $rule }" isn't an RRULE ({ $why }); try FREQ=WEEKLY;BYDAY=MO
-which-instance = /instance: say which event of the series, by its start
+which-instance = /instance: say which event of the series, by its start; if all of them are meant, span: all
 no-such-instance = the series has no event on { $start }
 not-found = there's no upcoming event called “{ $name }”
 several-match = several events match “{ $name }”: { $events }. Say which one

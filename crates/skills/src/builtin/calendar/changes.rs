@@ -111,7 +111,7 @@ pub(super) async fn update(
     writes: &mut Batch,
 ) -> Result<Output> {
     let stored = by_id(call).await?;
-    let part = part(call, &stored.series)?;
+    let part = part(call, &stored.series, true)?;
     let (old, new) = match replanned(call, &stored, &part).await {
         Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
             return resume_cut(call, &stored, error, approved).await;
@@ -150,22 +150,27 @@ pub(super) async fn update(
     };
     let mut changed = vec![step(&series, Some(stored.series.text()))];
     changed.extend(tail.map(|tail| step(&tail, None)));
-    let receipt = receipt(call, Some(&old), &new, matches!(part, Part::One(_)));
+    let receipt = receipt(call, Some(&old), &new, &part);
     let output = finish_update(call, &stored, (&old, &new, receipt), notices, approved).await?;
     Ok(clashes.described(output).undone_by(undo::left(&changed)))
 }
 
-/// The receipt of an update of an event, or of one event of a series.
-fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEvent, is_one: bool) -> String {
+/// The receipt of an update of an event, or of a part of a series.
+fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEvent, part: &Part) -> String {
     let when = spoken(new, call);
     let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
     let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+    let recurred = old.is_some_and(|old| old.rule.is_some());
     let moved = old.filter(|old| (&old.start, &old.end) != (&new.start, &new.end));
-    match (moved.map(|old| spoken(old, call)), is_one) {
-        (Some(before), true) => l10n::calendar::moved_one(&new.title, when, before),
-        (Some(before), false) => l10n::calendar::moved(&new.title, when, repeats, before),
-        (None, true) => l10n::calendar::changed_one(&new.title, when),
-        (None, false) => l10n::calendar::changed(&new.title, when, repeats),
+    match (moved.map(|old| spoken(old, call)), part) {
+        (Some(before), Part::One(_)) => l10n::calendar::moved_one(&new.title, when, before),
+        (Some(before), Part::All) if recurred => {
+            l10n::calendar::moved_series(&new.title, when, repeats, before)
+        }
+        (Some(before), _) => l10n::calendar::moved(&new.title, when, repeats, before),
+        (None, Part::One(_)) => l10n::calendar::changed_one(&new.title, when),
+        (None, Part::All) if recurred => l10n::calendar::changed_series(&new.title, when, repeats),
+        (None, _) => l10n::calendar::changed(&new.title, when, repeats),
     }
 }
 
@@ -182,7 +187,8 @@ async fn resume_cut(
     let (old, new) = (head.series.event()?, tail.series.event()?);
     let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
     let notices = update.notices(&head.series, None, call.now())?;
-    finish_update(call, head, (&old, &new, receipt(call, None, &new, false)), notices, approved).await
+    let receipt = receipt(call, None, &new, &Part::Following(new.start.clone()));
+    finish_update(call, head, (&old, &new, receipt), notices, approved).await
 }
 
 async fn finish_update(
@@ -238,7 +244,7 @@ pub(super) async fn is_own(
 pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result<bool> {
     let (stored, last) = (by_id(call).await?, undo::last_changes(call).await?);
     let mut series = stored.series.clone();
-    let after = match (part(call, &stored.series)?, is_update) {
+    let after = match (part(call, &stored.series, is_update)?, is_update) {
         (Part::All, false) => None,
         (Part::Following(_), _) | (Part::One(_), false) => return Ok(false),
         (part, true) => {
@@ -305,11 +311,11 @@ pub(super) async fn delete(
     };
     let event = stored.series.event()?;
     let (is_own, title) = (is_own(call, &stored, &event).await?, event.title);
-    let part = part(call, &stored.series)?;
+    let part = part(call, &stored.series, false)?;
     let at = |instance| event::spoken_at(instance, call.zone());
     let receipt = match &part {
         Part::All if event.rule.is_none() => l10n::calendar::deleted_one(&title, at(&event.start)),
-        Part::All => l10n::calendar::deleted(&title),
+        Part::All => l10n::calendar::deleted_series(&title),
         Part::One(instance) => l10n::calendar::deleted_one(&title, at(instance)),
         Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
     };
@@ -362,7 +368,7 @@ pub(super) async fn thing(call: &CallContext<'_>, is_update: bool) -> Result<(Th
     let stored = by_id(call).await?;
     let mut is_announced = true;
     if is_update {
-        let part = part(call, &stored.series)?;
+        let part = part(call, &stored.series, true)?;
         let (old, new) = replanned(call, &stored, &part).await?;
         is_announced = is_visible(&old, &new);
     }
@@ -417,19 +423,23 @@ pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview> {
 
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview> {
     let stored = by_id(call).await?;
-    let part = part(call, &stored.series)?;
+    let part = part(call, &stored.series, true)?;
     let (old, new) = replanned(call, &stored, &part).await?;
+    let heading: fn(String) -> String = match part {
+        Part::All if old.rule.is_some() => l10n::calendar::change_series,
+        _ => l10n::calendar::change_event,
+    };
     let is_announced = is_visible(&old, &new);
     let is_ours = invites_to(call, stored.account, &old);
     let risk = if is_ours || !is_announced { Risk::Medium } else { Risk::High };
     let (place, about) = ((stored.account, stored.calendar_name()), (&new, Some(&old)));
-    preview(call, place, about, l10n::calendar::change_event, (risk, is_announced)).await
+    preview(call, place, about, heading, (risk, is_announced)).await
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview> {
     let stored = by_id(call).await?;
     let occasion = stored.series.event()?;
-    let (heading, risk): (fn(String) -> String, Risk) = match part(call, &stored.series)? {
+    let (heading, risk): (fn(String) -> String, Risk) = match part(call, &stored.series, false)? {
         Part::One(_) => (l10n::calendar::delete_one, Risk::Medium),
         Part::Following(_) => (l10n::calendar::delete_following, Risk::High),
         Part::All if occasion.rule.is_some() => (l10n::calendar::delete_series, Risk::High),
@@ -449,7 +459,7 @@ pub(super) async fn warning(call: &CallContext<'_>, is_new: bool) -> Option<Stri
         (event.clone(), Series::new(&event, call.now()).ok()?)
     } else {
         let stored = by_id(call).await.ok()?;
-        let part = part(call, &stored.series).ok()?;
+        let part = part(call, &stored.series, true).ok()?;
         let new = replanned(call, &stored, &part).await.ok()?.1;
         let rule = new.rule.clone().filter(|_| !matches!(part, Part::One(_)));
         (CalendarEvent { rule, ..new }, stored.series)
@@ -516,16 +526,16 @@ fn instance_of(call: &CallContext<'_>, series: &Series, instance: &EventTime) ->
     Ok(series.event_at(occurrence.ok_or_else(missing)?)?)
 }
 
-/// The part of a series that a call means.
-fn part(call: &CallContext<'_>, series: &Series) -> Result<Part> {
+/// The part of a series that a call means. A change must say which one, as its times may be those of a single day; before
+/// a whole series is deleted, a question says so.
+fn part(call: &CallContext<'_>, series: &Series, is_update: bool) -> Result<Part> {
     let instance = event::moment(call, "instance")?;
-    let recurs = series.event()?.rule.is_some();
-    let span = call.text("span").unwrap_or(if instance.is_some() { "one" } else { "all" });
-    match (span, instance) {
-        ("all", _) => Ok(Part::All),
-        (_, _) if !recurs => Ok(Part::All),
-        ("one", Some(instance)) => Ok(Part::One(instance)),
-        (_, Some(instance)) => Ok(Part::Following(instance)),
+    match (call.text("span"), instance) {
+        _ if series.event()?.rule.is_none() => Ok(Part::All),
+        (Some("all"), _) => Ok(Part::All),
+        (None, None) if !is_update => Ok(Part::All),
+        (None | Some("one"), Some(instance)) => Ok(Part::One(instance)),
+        (Some(_), Some(instance)) => Ok(Part::Following(instance)),
         (_, None) => Err(SkillError::params(ours!(l10n::calendar::which_instance)).into()),
     }
 }
