@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::app::scripted;
 use crate::groupware::{call, skill_caller};
 
-fn event(uid: &str, start: &str, rule: &str, title: &str) -> String {
+pub(crate) fn event(uid: &str, start: &str, rule: &str, title: &str) -> String {
     format!(
         "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:{uid}\r\nDTSTAMP:20261101T000000Z\r\n\
          DTSTART:{start}\r\nDURATION:PT30M\r\n{rule}SUMMARY:{title}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"

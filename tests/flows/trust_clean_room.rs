@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use adjutant_models::{ModelErrorKind, Request};
-use adjutant_store::{questions, runs};
+use adjutant_store::objects::{self, TimeSpan};
+use adjutant_store::{Batch, questions, runs};
 use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, agent, direct, scripted_with};
 use crate::changed_minds::question;
+use crate::endless::event;
 use crate::scripted::{Reply, Scripted, Who, calls, fails, has_results, text};
 use crate::trust::{effects, furnish, last_user, world};
 use crate::workflows::workflow_file;
@@ -275,7 +277,12 @@ async fn offers(offer: &'static str, reads: bool, wanted: Vec<(&'static str, Val
             (said, false) if said.contains("nothing yet") => text("Hello."),
             (said, false) if said.contains("what else") && !reads => text(offer),
             (said, false) if said.contains("what came in") || said.contains("what else") => {
-                calls(vec![direct("a", "outside.read", json!({})), direct("b", "tasks.search", json!({}))])
+                let events = direct("c", "calendar.list_events", json!({}));
+                calls(vec![
+                    direct("a", "outside.read", json!({})),
+                    direct("b", "tasks.search", json!({})),
+                    events,
+                ])
             }
             _ => {
                 let all = wanted.iter().enumerate();
@@ -285,7 +292,16 @@ async fn offers(offer: &'static str, reads: bool, wanted: Vec<(&'static str, Val
         .clean_room(|_| json!([]))
         .plain(|_| text("A summary."));
     let app = scripted_with(script, |config| world(config, CANARY)).await;
-    furnish(&app).await;
+    let person = furnish(&app).await;
+    let mut batch = Batch::new();
+    for (uid, start, rule, title) in [
+        ("swim", "20261126T123000Z", "", "Swim class"),
+        ("hands", "20261104T140000Z", "RRULE:FREQ=WEEKLY\r\n", "All hands"),
+    ] {
+        let event = event(uid, start, rule, title);
+        objects::insert(&mut batch, &person, "event", (uid, &event), TimeSpan::default());
+    }
+    app.store().write(batch).await.unwrap();
     app
 }
 
@@ -405,6 +421,75 @@ async fn a_yes_holds_the_day_that_its_offer_names_from_when_it_was_made() {
         assert_eq!(effects(&app, "tasks.update").await, i64::from(is_done), "{day}: {}", heard.text);
         assert_eq!(is_asked(&app, &heard).await, !is_done, "{day}: {}", heard.text);
         app.check_bases().await;
+    }
+}
+
+#[tokio::test]
+async fn a_yes_to_one_event_never_moves_its_series() {
+    const ONE: &str = "All hands is on Wednesday, 14:00–14:30. Shall I move All hands to 16:00 on Wednesday?";
+    const BARE: &str = "Shall I move All hands to 16:00?";
+    let update = |mut more: Value| {
+        more["id"] = json!("hands");
+        ("calendar.update_event", more)
+    };
+    let one = |span: &str| {
+        let (instance, start) = ("2026-11-25T14:00", "2026-11-25T16:00");
+        update(json!({"instance": instance, "start": start, "span": span, "timezone": "UTC"}))
+    };
+    let all = || update(json!({"start": "2026-11-04T16:00", "span": "all"}));
+    for (offer, wanted, is_done) in [
+        (ONE, one("one"), true),
+        (ONE, one("all"), false),
+        (ONE, one("following"), false),
+        (BARE, all(), false),
+        ("Shall I move every All hands to 16:00?", all(), true),
+        ("Shall I move the whole series of All hands to 16:00?", all(), true),
+    ] {
+        is_offered(offer, false, "yes", &wanted, is_done).await;
+    }
+    // Without a word on which, the model is told to say that.
+    let app = offers(ONE, false, vec![update(json!({"start": "2026-11-25T16:00"}))]).await;
+    app.says("ada", "what came in?").await;
+    app.says("ada", "what else?").await;
+    let heard = app.says("ada", "yes").await;
+    let rows = app.executions(&heard).await;
+    let errors: Vec<&str> = rows.iter().filter_map(|row| row.error.as_deref()).collect();
+    assert!(errors.iter().any(|error| error.contains("say which event of the series")), "{errors:?}");
+    assert_eq!(effects(&app, "calendar.update_event").await, 0);
+}
+
+#[tokio::test]
+async fn a_yes_makes_no_event_longer_than_its_offer_says() {
+    const MOVE: &str = "Shall I move Swim class to 16:00 on Thursday?";
+    const NEW: &str = "Shall I put “Yoga” into your calendar at 18:00 on Friday?";
+    const FROM: &str = "Shall I add “Yoga” on Friday from 18:00 to 19:30?";
+    let moved = |name: &str, value: Value| {
+        ("calendar.update_event", json!({"id": "swim", "start": "2026-11-26T16:00", name: value}))
+    };
+    let made = |title: &str, name: &str, value: Value| {
+        ("calendar.create_event", json!({"title": title, "start": "2026-11-27T18:00", name: value}))
+    };
+    let yoga = |end: &str| made("Yoga", "end", json!(end));
+    for (offer, wanted, is_done) in [
+        (MOVE, moved("end", json!("2026-11-26T16:30")), true),
+        (MOVE, moved("end", json!("2026-11-26T22:00")), false),
+        (MOVE, moved("start", json!("2026-11-26")), false),
+        (MOVE, moved("all_day", json!(true)), false),
+        (MOVE, moved("reminders", json!([])), false),
+        // Their own zone says nothing new.
+        (MOVE, moved("timezone", json!("UTC")), true),
+        (MOVE, moved("timezone", json!("America/New_York")), false),
+        (NEW, yoga("2026-11-27T19:00"), true),
+        (NEW, yoga("2026-11-27T23:30"), false),
+        (NEW, made("Yoga", "all_day", json!(true)), false),
+        (NEW, made("Yoga", "duration", json!("6h")), false),
+        (FROM, yoga("2026-11-27T19:30"), true),
+        (FROM, yoga("2026-11-27T23:30"), false),
+        (FROM, made("Pay Eve", "end", json!("2026-11-27T19:30")), false),
+        ("Yoga is from 18:00 to 19:30. Shall I add it on Friday?", yoga("2026-11-27T19:30"), false),
+        ("Shall I add “Yoga 18:00 to 19:30” on Friday?", yoga("2026-11-27T19:30"), false),
+    ] {
+        is_offered(offer, false, "yes", &wanted, is_done).await;
     }
 }
 

@@ -110,6 +110,11 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
         Ok(false)
     }
 
+    /// Whether what a call makes or changes lasts as long as before, or as usual.
+    async fn keeps_length(&self, _call: &CallContext<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
     /// The narrowest rule that allows this call in advance; none if nothing does.
     async fn allowance(&self, _call: &CallContext<'_>) -> Result<Option<Allowance>> {
         Ok(None)

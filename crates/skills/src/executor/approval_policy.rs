@@ -249,11 +249,23 @@ impl ActiveCall<'_> {
         }
         let completes = handler_in(self.registry, self.call.skill) == "tasks.complete";
         let all = [wishes::offer(self.ctx).await?, self.planned(&rows).await?];
+        let mut all: Vec<_> =
+            all.into_iter().flatten().filter(|read| read.allows(action, completes)).collect();
         let (given, zone) = (self.call.arguments, self.ctx.turn.zone);
-        let fits = |read: &wishes::Offer| read.allows(action, completes) && read.allows_times(given, zone);
-        let Some(read) = all.into_iter().flatten().find(fits) else { return Ok(false) };
+        let builtin = self.registry.get(self.call.skill).and_then(|skill| implementation(skill));
+        let lasts = match builtin.filter(|_| !all.is_empty()) {
+            Some(builtin) => {
+                let context = self.context(builtin.effect(self.accounts.all()), false);
+                builtin.keeps_length(&context).await?
+            }
+            None => true,
+        };
+        all.retain(|read| read.allows_times(given, zone, lasts));
+        let Some(read) = all.first() else { return Ok(false) };
         let (shown, mut texts) = (wishes::shown(self.ctx, self.registry).await?, Vec::new());
         let is_new = matches!(action.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
+        let is_series =
+            |target: &Target| matches!(target, Target::Thing(thing) if read.is_for_series(&thing.title));
         for (name, value) in given.as_object().into_iter().flatten() {
             match (name.as_str(), value.as_str()) {
                 ("id" | "message_id", Some(id)) if read.means(id, &shown) => {}
@@ -261,8 +273,11 @@ impl ActiveCall<'_> {
                 ("title", Some(title)) if is_new && read.calls(title) => {}
                 // It stays in their mailbox, and is shown before it is sent.
                 ("body", _) if is_draft => {}
-                // Nobody has read which ones, or where to.
-                ("id" | "message_id" | "folder" | "all", _) => return Ok(false),
+                ("timezone", Some(named)) if named == zone.name() => {}
+                ("span", Some("one")) => {}
+                ("span", _) if action.targets.iter().any(is_series) => {}
+                // Nobody has read which ones, where to, or when a calendar app reminds.
+                ("id" | "message_id" | "folder" | "all" | "span" | "reminders", _) => return Ok(false),
                 _ if is_draft => return Ok(false),
                 _ => super::provenance::collect(value, &mut texts),
             }

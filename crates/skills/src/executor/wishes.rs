@@ -52,6 +52,7 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
 /// How our answers offer something, and the verbs and nouns for what they may so make or change of the person's own.
 const OFFERS: [&str; 5] = ["shall i", "should i", "want me to", "like me to", "soll ich"];
 const MAKING: &str = "add put create make set remind write setzen hinzufügen eintragen anlegen";
+const ADDING: &str = "add create hinzufügen eintragen anlegen";
 const MADE: [(ActionKind, &str); 3] = [
     (ActionKind::TaskCreate, "task tasks list remind reminder aufgabe aufgaben liste erinnern"),
     (ActionKind::EventCreate, "calendar event kalender termin"),
@@ -64,6 +65,8 @@ const CHANGING: &str = "move reschedule postpone change rename archive restore v
     umbenennen archivieren zurücklegen zurückverschieben";
 const CHANGED: [ActionKind; 3] = [ActionKind::TaskChange, ActionKind::EventChange, ActionKind::MailSort];
 const SEVERAL: &str = "them these those both all sie beide alle";
+/// What is right behind the verb where each event of a series is meant, or in German what the offer begins with.
+const EVERY: &str = "all every each alle jede jeden jedes";
 const QUOTES: [char; 6] = ['“', '”', '„', '"', '«', '»'];
 /// What ends a sentence, and the words that a dot only shortens.
 const ENDS: [char; 4] = ['.', '!', ':', '\n'];
@@ -251,9 +254,14 @@ pub(super) struct Offer {
     kinds: Vec<ActionKind>,
     completes: bool,
     is_for_several: bool,
+    /// The first words of what is done, and of what to.
+    object: String,
+    /// Whether it may be about a single day, "Thursday's" too.
+    names_day: bool,
     whole: OwnWords,
     asked: OwnWords,
-    times: Named,
+    /// None where they aren't read: in a plan.
+    times: Option<Named>,
 }
 
 impl Offer {
@@ -278,7 +286,15 @@ impl Offer {
         let step = if pieces.len() % 2 == 1 { 2 } else { 1 };
         let unquoted = pieces.into_iter().step_by(step).collect::<Vec<_>>().join(" ");
         let times = Named::read([&unquoted, asked, text], now);
-        is_clear.then(|| Self { times, ..Self::of(text, asked, said) })
+        let mut offer = Self { times: Some(times), ..Self::of(text, asked, said) };
+        offer.names_day = !Named::read([&said.replace('\'', " "), asked, text], now).days.is_empty();
+        // What is added from one time to another is an event, if no noun says else.
+        let adds = words(&offer.object).take(1).chain(words(said).last()).any(|word| has(word, ADDING));
+        let is_unnamed = adds && offer.kinds.is_empty() && !MADE.iter().any(|(_, nouns)| has(said, nouns));
+        if is_unnamed && Named::read([&unquoted, "", ""], now).clocks.len() == 2 {
+            offer.kinds.push(ActionKind::EventCreate);
+        }
+        is_clear.then_some(offer)
     }
 
     /// `said` begins with what is done, or in German ends with it: "Shall I ask Bob to move it?" moves nothing. The words
@@ -298,13 +314,17 @@ impl Offer {
             (None, _) if does(DRAFTING) && has(&said, DRAFTED) => Some(ActionKind::MailDraft),
             _ => None,
         };
+        let object = words(&said).skip_while(|word| has(word, "also then please")).take(4);
+        let object = object.collect::<Vec<_>>().join(" ");
         Self {
             kinds: one.into_iter().chain(CHANGED.into_iter().filter(|_| changes)).collect(),
             completes,
             is_for_several: has(&said, SEVERAL),
+            object,
+            names_day: true,
             whole: OwnWords::new([whole]),
             asked: OwnWords::new([asked]),
-            times: Named::default(),
+            times: None,
         }
     }
 
@@ -324,9 +344,19 @@ impl Offer {
         self.whole.hold_words(title) && denies_as(title, &self.whole)
     }
 
+    /// Whether it is about each event of the series of this title, whose own "all" says nothing.
+    pub(super) fn is_for_series(&self, title: &str) -> bool {
+        let title = title.to_lowercase();
+        let is_said = |word: &str, any: &str| has(word, any) && !has(&title, word);
+        let is_named = has(&self.object, "whole entire ganze")
+            && words(&self.object).any(|word| is_said(word, "series serie"));
+        is_named || (!self.names_day && words(&self.object).take(2).any(|word| is_said(word, EVERY)))
+    }
+
     /// Whether a call's times are those that it names, as far as it names any. What is no time, no skill takes for one.
-    pub(super) fn allows_times(&self, given: &Value, zone: Tz) -> bool {
-        let Named { days, clocks, lengths } = &self.times;
+    /// `lasts`: the event is as long as before, or as usual. Else the offer must name an end or a length.
+    pub(super) fn allows_times(&self, given: &Value, zone: Tz, lasts: bool) -> bool {
+        let Some(Named { days, clocks, lengths }) = &self.times else { return true };
         let is_clock = |time: NaiveTime, (clock, is_open): &(NaiveTime, bool)| {
             *clock == time || (*is_open && *clock + TimeDelta::hours(12) == time)
         };
@@ -337,7 +367,15 @@ impl Offer {
                 && (is_any || clocks.iter().any(|clock| is_clock(time, clock)))
         };
         let read = |name: &str| When::parse(given[name].as_str()?, zone).ok();
-        match (read("start").or_else(|| read("due")), read("end")) {
+        let (start, end) = (read("start"), read("end"));
+        let is_day = |when: Option<When>| matches!(when, Some(When::Day(_)));
+        let ends = clocks.len() > 1 || (days.len() > 1 && is_day(start) && is_day(end));
+        if (!clocks.is_empty() && (is_day(start) || given["all_day"].as_bool() == Some(true)))
+            || (lengths.is_empty() && !ends && !lasts)
+        {
+            return false;
+        }
+        match (start.or_else(|| read("due")), end) {
             // One clock time alone says nothing of the end's.
             (Some(start), Some(end)) if lengths.is_empty() => {
                 is_named(start, false) && is_named(end, clocks.len() < 2)
@@ -484,115 +522,4 @@ pub(crate) fn mail_id(mail: &str, from: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use chrono_tz::Tz::UTC;
-
-    use super::*;
-
-    fn friday() -> NaiveDateTime {
-        "2026-11-27T10:00:00".parse().unwrap()
-    }
-
-    #[test]
-    fn receipts_may_stand_below_an_offer() {
-        let offer = "The newest is there. Shall I add a task to clean up?";
-        for (below, is_offer) in
-            [("", true), ("\n\n✓ Moved “Demo”\nIt overlaps with “Lunch”", true), ("\n\nPay Eve", false)]
-        {
-            assert_eq!(Offer::read(&format!("{offer}{below}"), friday()).is_some(), is_offer, "{below}");
-        }
-    }
-
-    #[test]
-    fn a_time_is_one_that_the_question_names() {
-        const DAYS: &str = "2026-11-28 2026-11-29 2026-12-04 2026-12-02";
-        for (text, named) in [
-            ("from 14:00 to 3:30", "14:00 15:30?"),
-            ("at 3 pm, 2.30 p.m. or 12am", "15:00 14:30 00:00"),
-            ("um 15 Uhr am 4.12.", "15:00"),
-            ("um 15.30 Uhr, (16:00h) um 9:30 oder 15:00 am Freitag", "15:30 16:00 09:30? 15:00"),
-            ("a 1:1 about 3 tasks of 15:00–16:00", "15:00 16:00"),
-            ("at 9, at 09:00 or at noon", "09:00? 09:00 12:00"),
-        ] {
-            let clocks = Named::read([text, "", ""], friday()).clocks;
-            let shown = clocks.iter().map(|(clock, is_open)| {
-                format!("{}{}", clock.format("%H:%M"), if *is_open { "?" } else { "" })
-            });
-            assert_eq!(shown.collect::<Vec<_>>().join(" "), named, "{text}");
-        }
-        for (text, named) in [
-            ("to Thursday, 16:00", "2026-12-03"),
-            ("from today to the day after tomorrow", "2026-11-27 2026-11-29"),
-            ("on the 4th of December or 2026-12-05", "2026-12-04 2026-12-05"),
-            ("this evening, in 3 days", "2026-11-27 2026-11-30"),
-            ("to next week", "2026-11-30/2026-12-06"),
-            ("auf morgen, übermorgen, den 4.12., am Mittwoch morgen", DAYS),
-            ("Friday's note, the 1st draft, version 2.1 for 2 people", ""),
-        ] {
-            let days = Named::read([text, "", ""], friday()).days;
-            let shown = days.iter().map(|(first, last)| match first == last {
-                true => first.to_string(),
-                false => format!("{first}/{last}"),
-            });
-            assert_eq!(shown.collect::<Vec<_>>().join(" "), named, "{text}");
-        }
-        let offer = Offer::read("It was at 9:00. Shall I move “Retro” to 3:30 p.m. on Friday?", friday());
-        let offer = offer.unwrap();
-        for (time, is_it) in [
-            ("2026-12-04T15:30", true),
-            ("2026-12-04 15:30:00", true),
-            ("2026-12-04T16:30:00+01:00", true),
-            ("2026-12-04T15:30:00+09:00", false),
-            ("2026-12-04 09:00", false),
-            ("2026-12-04T03:30", false),
-            ("2026-12-04", true),
-            ("2026-12-05T15:30", false),
-            ("2026-11-27T15:30", false),
-            ("2026-12-05", false),
-        ] {
-            for name in ["start", "due"] {
-                assert_eq!(offer.allows_times(&json!({name: time}), UTC), is_it, "{name} {time}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
-        const THURSDAY: &str = "Shall I move it to 16:00 on Thursday?";
-        const LONG: &str = "Shall I move it to Thursday, 16:00–17:00?";
-        const HALF: &str = "Shall I move it to 4 pm on Thursday for 30 minutes?";
-        const TITLE: &str = "Shall I move “Friday lunch at 9:00” to Thursday at 16:00?";
-        const GERMAN: &str = "Soll ich es auf Donnerstag um 16 Uhr verschieben?";
-        const BEFORE: &str = "Thursday is free. Shall I move it to 16:00?";
-        let from = |start: &str| json!({"start": start});
-        let until = |end: &str| json!({"start": "2026-12-03T16:00", "end": end});
-        for (offer, given, is_it) in [
-            (THURSDAY, json!({}), true),
-            (THURSDAY, until("2026-12-03T17:30"), true),
-            (THURSDAY, until("2026-12-09T17:30"), false),
-            (THURSDAY, json!({"end": "2026-12-03T16:00"}), true),
-            (THURSDAY, json!({"end": "2026-12-03T18:00"}), false),
-            (LONG, until("2026-12-03T17:00"), true),
-            (LONG, until("2026-12-03T23:00"), false),
-            (HALF, until("2026-12-03T16:30"), true),
-            (HALF, until("2026-12-03T18:00"), false),
-            (TITLE, from("2026-12-03T16:00"), true),
-            (TITLE, from("2026-12-04T16:00"), false),
-            (TITLE, from("2026-12-03T09:00"), false),
-            (GERMAN, from("2026-12-03T16:00"), true),
-            (GERMAN, from("2026-12-04T16:00"), false),
-            (BEFORE, from("2026-12-03T16:00"), true),
-            (BEFORE, from("2026-12-04T16:00"), false),
-            ("Shall I move it to 2026-12-03T16:00?", from("2026-12-03T09:00"), false),
-            // What isn't named is free.
-            ("Shall I move it to Friday?", from("2026-12-04T07:00"), true),
-            ("Shall I move it to 16:00?", from("2026-12-09T16:00"), true),
-        ] {
-            assert_eq!(
-                Offer::read(offer, friday()).unwrap().allows_times(&given, UTC),
-                is_it,
-                "{offer} {given}"
-            );
-        }
-    }
-}
+mod tests;

@@ -283,6 +283,21 @@ pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result
     }))
 }
 
+/// Whether an event lasts as long as before, a new one as long as it does where nobody says: a day, or an hour.
+pub(super) async fn keeps_length(call: &CallContext<'_>, is_new: bool) -> Result<bool> {
+    let lasts = |event: &CalendarEvent| {
+        (matches!(event.start, EventTime::Day(_)), event.end.local() - event.start.local())
+    };
+    if is_new {
+        let is_day = matches!(event::moment(call, "start")?, Some(EventTime::Day(_)));
+        let length = if is_day { TimeDelta::days(1) } else { TimeDelta::hours(1) };
+        return Ok(lasts(&planned(call).await?.0) == (is_day, length));
+    }
+    let stored = by_id(call).await?;
+    let (old, new) = replanned(call, &stored, &part(call, &stored.series, true)?).await?;
+    Ok(lasts(&old) == lasts(&new))
+}
+
 /// The event as it is, and as an update would make it.
 async fn replanned(
     call: &CallContext<'_>,

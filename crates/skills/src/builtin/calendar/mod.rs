@@ -113,6 +113,13 @@ impl BuiltinSkill for CalendarSkill {
         }
     }
 
+    async fn keeps_length(&self, call: &CallContext<'_>) -> Result<bool> {
+        match self {
+            Self::Create | Self::Update => changes::keeps_length(call, matches!(self, Self::Create)).await,
+            Self::List | Self::Search | Self::Delete | Self::CheckAvailability => Ok(true),
+        }
+    }
+
     async fn allowance(&self, call: &CallContext<'_>) -> Result<Option<Allowance>> {
         let is_own = matches!(self, Self::Create) && contacts::parties(call, "attendees").await?.is_empty();
         let account = call.account_for(AccountService::Calendar)?;
