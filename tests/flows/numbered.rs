@@ -21,7 +21,7 @@ async fn careful() -> TestApp {
         (true, _) => text("done"),
         (false, "hello") => text("hi"),
         (false, "shall we?") => text("Shall I look it up?"),
-        (false, "no thx") => text("All right."),
+        (false, "no thx" | "no! leave that alone") => text("All right."),
         (false, "how?") => {
             direct("a", "tasks.create", json!({"title": "gold"})).saying("**1** short or **2** long?")
         }
@@ -115,10 +115,8 @@ async fn a_yes_to_do_you_mean_this_is_an_answer() {
         app.says("ada", "bread").await;
         app.says("ada", "shall we?").await;
         let asked = app.says("ada", answer).await.text;
-        assert_eq!(
-            asked,
-            "Do you mean this?\n**13** Add a task: “bread”\n\nReply “yes to 13” or “no to 13”."
-        );
+        let reply = if answer == "no" { "“no to 13”" } else { "“yes to 13” or “no to 13”" };
+        assert_eq!(asked, format!("Do you mean this?\n**13** Add a task: “bread”\n\nReply {reply}."));
         app.says("ada", answer).await;
         app.rests().await;
         assert_eq!(titles(&app).await.len(), done, "{answer}");
@@ -134,7 +132,12 @@ async fn a_no_right_after_an_offer_is_for_that_if_it_thanks_and_else_asked_back_
     assert_eq!(app.says("ada", "no thx").await.text, "All right.");
     app.says("ada", "shall we?").await;
     let which = app.says("ada", "nah").await;
-    assert!(which.text.starts_with("Do you mean this?\n**13** Add a task: “bread”"), "{}", which.text);
+    insta::assert_snapshot!(which.text, @"
+    Do you mean this?
+    **13** Add a task: “bread”
+
+    Reply “no to 13”.
+    ");
     assert_eq!(which.buttons(), ["No to 13", "Something else"]);
     app.presses("ada", &which, "No to 13").await;
     app.rests().await;
@@ -510,7 +513,8 @@ async fn a_yes_after_a_no_is_no_yes() {
     app.says("ada", "shall we?").await;
     let asked = app.says("ada", "no").await.text;
     assert!(asked.starts_with("Do you mean this?"), "{asked}");
-    assert_eq!(app.says("ada", "yes").await.text, asked, "that may mean the no");
+    let again = app.says("ada", "yes").await.text;
+    assert!(again.starts_with("Do you mean this?"), "that may mean the no: {again}");
     app.rests().await;
     assert!(titles(&app).await.is_empty());
     app.says("ada", "no").await;
@@ -520,6 +524,27 @@ async fn a_yes_after_a_no_is_no_yes() {
         app.store().count("SELECT count(*) FROM questions WHERE state = 'pending'", &[]).await.unwrap();
     assert_eq!(open, 0);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_yes_after_a_text_that_begins_with_a_no_is_asked_back() {
+    for (said, is_which) in [("no! leave that alone", false), ("no! 10.45", true)] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        let heard = app.says("ada", said).await;
+        if is_which {
+            assert!(heard.text.starts_with("Do you mean this?"), "{}", heard.text);
+            assert_eq!(heard.buttons(), ["No to 13", "Something else"]);
+        }
+        let which = app.says("ada", "yes").await;
+        assert!(which.text.starts_with("Do you mean this?\n**13** "), "{said}: {}", which.text);
+        app.rests().await;
+        assert!(titles(&app).await.is_empty(), "{said}");
+        app.says("ada", "yes").await;
+        app.rests().await;
+        assert_eq!(titles(&app).await, ["bread"], "{said}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -143,6 +143,11 @@ async fn a_message_after_the_question_is_noticed(world: World) {
     assert!(spoke(&room.person_id, row.received_at).await);
     assert!(!spoke(&room.person_id, row.received_at + 1).await);
     assert!(!spoke("bob", 0).await, "somebody else's message is none of this person's");
+    let texts = async |since: i64, turn: &str| {
+        inbox::texts_since(&world.store, &room.id, &room.person_id, since, &turn.into()).await.unwrap()
+    };
+    assert_eq!(texts(row.received_at, "t0").await, ["something else"]);
+    assert!(texts(row.received_at + 1, "t0").await.is_empty());
     world.clock.advance(std::time::Duration::from_secs(1));
     world.arrives(InboxKind::Answer, "m2", "yes", "a").await.expect("it is new");
     assert!(!spoke(&room.person_id, row.received_at + 1).await, "an answer is no new subject");

@@ -18,6 +18,13 @@ pub(super) enum Typed {
     Unclear,
 }
 
+impl Typed {
+    pub(super) fn approves(&self) -> bool {
+        let is_yes = |(_, answer): &(usize, Answer)| matches!(answer, Answer::Approve | Answer::Continue);
+        matches!(self, Self::Answers(answers) if answers.iter().any(is_yes))
+    }
+}
+
 pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     let text = text.trim();
     // A command is never an answer: `/stop` must end the turn that asks, and `/run` begin another.

@@ -15,7 +15,7 @@ use adjutant_types::invisible_chars::display_name;
 use adjutant_types::{ConversationId, InboxKind, TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
-use super::answers::{button, typed};
+use super::answers::typed;
 use super::command::{Command, is_command};
 use super::{Conversations, Handle, verdicts};
 use crate::orchestrator::Orchestrator;
@@ -293,15 +293,11 @@ impl Conversations {
         };
         let fitting: Vec<_> = open.iter().filter(is_named).collect();
         let [question] = fitting.as_slice() else {
-            let mut message = match is_command {
-                true => wording::questions::no_such_number(number, &open, &asked),
-                false => wording::questions::which(&open, &asked),
+            let is_no = verdicts::refuses(given);
+            let message = match is_command {
+                true => wording::questions::no_such_number(number, &open, &asked, is_no),
+                false => wording::questions::which(&open, &asked, is_no),
             };
-            // A no can't mean a yes.
-            if verdicts::verdict(given) == Some(false) {
-                let choices = &mut message.choices;
-                choices.retain(|choice| !matches!(button(&choice.id), Some((_, "approve" | "continue"))));
-            }
             return self.reply_with(row, message, Batch::new()).await;
         };
         match typed(answer, &question.kind) {

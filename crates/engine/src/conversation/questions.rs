@@ -107,8 +107,11 @@ impl Conversations {
         }
         let kind = &question.kind;
         let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
-        // After "no to 13", a yes may only confirm that; after our "Shall I look it up?", it may answer that.
-        let may_be_for_another = questions::answered_another(&self.store, question, person, asked_at).await?
+        // After "no to 13" or "no! just undo", a yes may confirm that; after our "Shall I look it up?", it may answer that.
+        let may_be_for_another = (meaning.approves()
+            && is_bare(text, kind, &asked)
+            && self.said_no_since(question, person, asked_at).await?)
+            || questions::answered_another(&self.store, question, person, asked_at).await?
             || outbox::asks_since(&self.store, question, false).await?;
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
@@ -132,6 +135,13 @@ impl Conversations {
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
             _ => (!wrote_since || certainty >= Certainty::Firm).then_some(AnswerMatch::Unclear),
         })
+    }
+
+    /// Whether a person has written a text that begins with a no since a question was asked: "no! just undo".
+    async fn said_no_since(&self, question: &QuestionRow, person: &PersonId, asked_at: i64) -> Result<bool> {
+        let (here, turn) = (&question.conversation_id, &question.turn_id);
+        let said = inbox::texts_since(&self.store, here, person, asked_at, turn).await?;
+        Ok(said.iter().any(|said| verdicts::begins_with_no(said)))
     }
 
     /// Whether a text may be for what a model said above its own question, in the same message.
@@ -213,7 +223,7 @@ impl Conversations {
                 && asked.iter().any(is_for_listed)
                 && !open.iter().all(is_of_message)
             {
-                let which = wording::questions::which(&open, &self.newest(&open).await?);
+                let which = wording::questions::which(&open, &self.newest(&open).await?, false);
                 return self.reply_with(row, which, Batch::new()).await;
             }
         }
@@ -318,7 +328,10 @@ impl Conversations {
             let noted: Vec<_> =
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let mut message: Message = match noted.is_empty() {
-                true => wording::questions::which(&open, &self.newest(&open).await?),
+                true => {
+                    let is_no = verdicts::refuses(given);
+                    wording::questions::which(&open, &self.newest(&open).await?, is_no)
+                }
                 false => noted.join("\n").into(),
             };
             // Its turn hears what else was written.

@@ -317,6 +317,18 @@ pub(super) fn rejects_all(text: &str) -> bool {
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
 }
 
+/// Whether a text begins with a no, whatever follows: "no! just undo".
+pub(super) fn begins_with_no(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    first_tokens(after_interjection(&text)).iter().any(|(token, _)| *token == Token::Lead(false))
+}
+
+/// Whether a text says or begins with a no, and yes to nothing: "no! 10.45".
+pub(super) fn refuses(text: &str) -> bool {
+    clauses(text)
+        .map_or_else(|| begins_with_no(text), |all| all.iter().all(|clause| clause.verdict == Some(false)))
+}
+
 pub(super) fn names_numbers(text: &str) -> bool {
     has_any(text, |clause| !clause.numbers.is_empty() || clause.except.is_some())
 }

@@ -23,19 +23,23 @@ already-answered-with = You already answered: { $answer }.
 ## To a yes or a no that may mean several questions
 
 none-open = No question is open.
-# $question: its number, and what it is about.
+# $question: its number, and what it is about. $reply: one of the two below.
 which-one =
     Do you mean this?
     { $question }
 
-    Reply “yes to { $number }” or “no to { $number }”.
-# $questions: one a line. $first, $second: the numbers of the first two, as examples.
+    { $reply }
+# $questions: one a line. $reply: one of the two below.
 which-of-several =
     Which one do you mean?
     { $questions }
 
-    Reply “yes to { $first }” or “no to { $second }”.
-# $which: one of the three above.
+    { $reply }
+# $yes, $no: numbers of open questions, as examples.
+reply-yes-or-no = Reply “yes to { $yes }” or “no to { $no }”.
+# To a no, which can't mean a yes. $number: the same.
+reply-no = Reply “no to { $number }”.
+# $which: the list of open questions, or that there is none.
 no-such-number = No open question has the number { $number }. { $which }
 # The person's yes or no wasn't for the one open question.
 other-button = Something else

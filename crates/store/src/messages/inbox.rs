@@ -444,6 +444,21 @@ pub async fn last_text(
     store.first(SQL, &[conversation.into(), person.into()]).await
 }
 
+/// The newest texts of a person in a conversation since a time, answers left out, the newest first. None that came before
+/// or with what a turn began with.
+pub async fn texts_since(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    since: i64,
+    turn: &TurnId,
+) -> Result<Vec<String>> {
+    let sql = "SELECT text FROM (SELECT id, text, received_at FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+        AND kind IN ('said', 'command') AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 50) newest \
+        WHERE received_at >= $3 AND id > (SELECT coalesce(min(id), 0) FROM inbox WHERE turn_id = $4) ORDER BY id DESC";
+    store.column(sql, &[conversation.into(), person.into(), since.into(), turn.into()]).await
+}
+
 /// Whether anything in this turn is for us. In a room where everything is answered, people also write to each other.
 pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool> {
     const SQL: &str = "SELECT CAST(coalesce(max(is_addressed), 1) AS BIGINT) FROM inbox WHERE turn_id = $1";

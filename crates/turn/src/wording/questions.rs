@@ -330,17 +330,24 @@ pub fn choice_subject(subject: &str) -> &str {
 }
 
 /// To a yes that may mean several questions, or one that was asked before something else was said. `asked` are the
-/// questions of the newest one's message.
-pub fn which(open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
+/// questions of the newest one's message. A no can't mean a yes to any.
+pub fn which(open: &[QuestionRow], asked: &[QuestionRow], is_no: bool) -> Message {
     let number = |question: &QuestionRow| shown_number(question, open, asked);
     let lines = numbered(open, number);
+    let reply = |yes: &QuestionRow, no: &QuestionRow| match is_no {
+        true => words::reply_no(number(no)),
+        false => words::reply_yes_or_no(number(yes), number(no)),
+    };
     let text = match open {
         [] => words::none_open(),
-        [one] => words::which_one(lines, number(one)),
-        [one, other, ..] => words::which_of_several(lines, number(one), number(other)),
+        [one] => words::which_one(lines, reply(one, one)),
+        [one, other, ..] => words::which_of_several(lines, reply(one, other)),
     };
     let buttons = |question: &QuestionRow| yes_and_no(question, number(question), open.len() == 1);
-    let choices = open.iter().take(BUTTONS).flat_map(buttons).collect();
+    let mut choices: Vec<Choice> = open.iter().take(BUTTONS).flat_map(buttons).collect();
+    if is_no {
+        choices.retain(|choice| !choice.id.ends_with(":approve") && !choice.id.ends_with(":continue"));
+    }
     Message { text, choices, ..Message::default() }
 }
 
@@ -371,8 +378,8 @@ pub fn shown_number(question: &QuestionRow, open: &[QuestionRow], asked: &[Quest
 }
 
 /// To `/answer` with something else than the number of an open question.
-pub fn no_such_number(given: &str, open: &[QuestionRow], asked: &[QuestionRow]) -> Message {
-    let mut which = which(open, asked);
+pub fn no_such_number(given: &str, open: &[QuestionRow], asked: &[QuestionRow], is_no: bool) -> Message {
+    let mut which = which(open, asked, is_no);
     if let Ok(number) = given.parse::<usize>()
         && !open.is_empty()
     {
@@ -510,7 +517,7 @@ mod tests {
     #[test]
     fn a_question_is_named_by_the_number_that_its_message_shows() {
         let asked = approvals_of_one_message(5);
-        let which = which(&asked[1..], &asked);
+        let which = which(&asked[1..], &asked, false);
         insta::assert_snapshot!(which.text, @"
         Which one do you mean?
         **2** Add 2
@@ -525,8 +532,12 @@ mod tests {
         // A second message has numbers of its own.
         let mut several = asked.clone();
         several[0].outbox_id = "other".into();
-        let text = super::which(&several, &asked[1..]).text;
+        let text = super::which(&several, &asked[1..], false).text;
         assert!(text.contains("**13** Add 1\n**14** Add 2"), "{text}");
+        // A no can't mean a yes.
+        let which = super::which(&asked[1..], &asked, true);
+        assert!(which.text.ends_with("**5** Add 5\n\nReply “no to 3”."), "{}", which.text);
+        assert_eq!(labels(&which.choices), ["No to 2", "No to 3", "No to 4"]);
     }
 
     #[test]
