@@ -313,6 +313,7 @@ async fn a_no_with_a_question_declines_and_the_question_is_answered() {
     assert_eq!((titles(&app).await, app.requests(Who::Orchestrator).len()), (Vec::new(), 2));
     app.says("ada", "both").await;
     app.says("ada", "no to all. who is this mallory").await;
+    app.rests().await;
     let told = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(results(&told).concat().contains("They wrote: “no to all. who is this mallory”"));
     assert!(titles(&app).await.is_empty());
@@ -345,6 +346,24 @@ async fn a_no_to_all_with_a_question_declines_what_every_message_asks() {
     app.rests().await;
     assert_eq!(titles(&app).await, ["rice"]);
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_else_follows_a_no_to_all_is_heard_also_after_another_message() {
+    for said in ["no to all. whens the planning, and did frank write?", "no to all, when's the planning?"] {
+        let app = careful().await;
+        for before in ["bread", "both", "hello"] {
+            app.says("ada", before).await;
+        }
+        let noted = app.says("ada", said).await.text;
+        assert_eq!(noted.matches("OK, I won't do this: ").count(), 3, "{said}: {noted}");
+        app.rests().await;
+        let told = format!("They wrote: “{said}”");
+        let heard = app.requests(Who::Orchestrator);
+        assert!(heard.iter().any(|request| results(request).concat().contains(&told)), "{said}");
+        assert!(titles(&app).await.is_empty());
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -127,6 +127,7 @@ impl Conversations {
         let is_clear = !wrote_since
             || certainty == Certainty::AskedFor
             || is_repeated
+            || verdicts::declines_all(text).is_some()
             || (certainty == Certainty::Firm && !may_be_for_another);
         let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
         let is_for_one = || is_only || answers_all_listed(text, &open) || !is_bare(text, kind, &asked);
@@ -210,8 +211,7 @@ impl Conversations {
             let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask.
-            let is_for_others = |no: &String| verdicts::rejects_all(no) && !open.iter().all(is_of_message);
-            let no = verdicts::declined(given).filter(is_for_others);
+            let no = verdicts::declines_all(given);
             if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;

@@ -4,7 +4,7 @@
 //!
 //! - A text is read whole or not at all. One word that isn't listed here, and it is no answer: "yes but change the
 //!   date" approves nothing. Only a reason may follow what "all except" leaves out, or a change of that; words of the
-//!   question a yes to it; and a question a no.
+//!   question a yes to it; a question a no; and almost anything a no to all.
 //! - A yes and a no to the same thing is no answer, and what "all except" leaves out is never approved.
 
 mod phrases;
@@ -15,7 +15,8 @@ use adjutant_turn::trust::is_misspelt;
 use adjutant_types::text::words;
 
 use phrases::{
-    ASKING, CHANGING, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, STARTLED, Token, WISHES,
+    ASKING, CHANGING, CONDITIONS, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, STARTLED, Token,
+    VERBS_ASKING, WISHES,
 };
 
 /// The longest text that is read, in characters, and the longest reason behind it.
@@ -192,9 +193,12 @@ fn is_reason(text: &str) -> bool {
         && starts.all(|(at, _)| is_silent(at))
 }
 
+fn is_separator(char: char) -> bool {
+    char.is_whitespace() || ",;:.!&+#、。！，".contains(char)
+}
+
 /// The tokens of a text, the longest phrases first; none if it holds anything else.
 fn tokens(text: &str) -> Option<Vec<Token>> {
-    let is_separator = |char: char| char.is_whitespace() || ",;:.!&+#、。！，".contains(char);
     let text = text.trim_start_matches(is_separator);
     if text.is_empty() {
         return Some(Vec::new());
@@ -363,11 +367,20 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
 }
 
 /// The no of a text that is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want
-/// the list". A wish for something else is neither.
+/// the list". A wish for something else is neither, unless the no says that it is to all.
 pub(super) fn declined(text: &str) -> Option<String> {
     let text = text.trim().to_lowercase();
-    let text = after_interjection(&text).split_inclusive('?').next().unwrap_or_default();
-    let asks = |at: usize| words(&text[at..]).next().is_some_and(|word| ASKING.contains(&word));
+    let text = after_interjection(&text);
+    if let Some(no) = no_to_all_before(text) {
+        return Some(no.to_owned());
+    }
+    let text = text.split_inclusive('?').next().unwrap_or_default();
+    // "No, is for Bob" asks nothing, and "no, is fine" is no no.
+    let asks = |at: usize| {
+        let first = words(&text[at..]).next().unwrap_or_default();
+        let is_verb = VERBS_ASKING.contains(&first) && text.ends_with('?');
+        ASKING.contains(&first) || (is_verb && first_tokens(&text[at..]).is_empty())
+    };
     let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(char::is_alphabetic));
     let (at, _) = starts.find(|(at, _)| asks(*at))?;
     let (no, mut rest) = (&text[..at], words(&text[at..]).skip(1));
@@ -377,6 +390,36 @@ pub(super) fn declined(text: &str) -> Option<String> {
         && rest.clone().next() != Some("about")
         && rest.all(|word| !WISHES.contains(&word));
     is_no.then(|| no.to_owned())
+}
+
+/// The same, if the no says that it is to all.
+pub(super) fn declines_all(text: &str) -> Option<String> {
+    declined(text).filter(|no| rejects_all(no))
+}
+
+/// The no "to all" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to all, when is
+/// the planning, and did Frank write?"
+fn no_to_all_before(text: &str) -> Option<&str> {
+    let is_end = |char: char| (is_separator(char) && char != ' ') || matches!(char, '–' | '—');
+    let (no, rest) = text.split_once(is_end)?;
+    let is_no = begins_with_no(no) && rejects_all(no) && text.chars().count() <= 2 * MAX_CHARS;
+    (is_no && says_something_else(rest)).then_some(no)
+}
+
+/// Whether what follows a no to all is about something else: no condition, no choice and no yes.
+fn says_something_else(text: &str) -> bool {
+    let text = text.trim_start_matches(is_separator);
+    let mut all = words(text);
+    let Some(first) = all.next() else { return false };
+    match first_tokens(text).first() {
+        Some((Token::Link | Token::To, rest)) => says_something_else(rest),
+        // "Do I know him?", and not "do 2".
+        Some((Token::Do, rest)) => {
+            words(rest).next().is_some_and(|who| matches!(who, "i" | "you" | "we" | "they"))
+        }
+        Some(_) => false,
+        None => !CONDITIONS.contains(&first) && all.all(|word| token_of(word) != Some(Token::Lead(true))),
+    }
 }
 
 /// "All except 2" for "all except Bob", where exactly one of the open things, each with its number and all that was shown of

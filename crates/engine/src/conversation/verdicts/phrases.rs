@@ -129,6 +129,10 @@ pub(super) const STARTLED: &[&str] = &["eh", "huh", "what", "hey", "uh", "hä", 
 /// How questions begin.
 #[rustfmt::skip]
 pub(super) const ASKING: &[&str] = &[
-    "what", "whats", "why", "who", "whose", "where", "how", "which", "was", "warum", "wieso", "wer", "wo", "woher",
-    "wie", "welche", "welcher", "welches",
+    "what", "whats", "whens", "why", "who", "whose", "where", "how", "which", "was", "wann", "warum", "wieso", "wer",
+    "wo", "woher", "wie", "welche", "welcher", "welches",
 ];
+/// The same of those that end with a question mark.
+pub(super) const VERBS_ASKING: &[&str] = &["when", "did", "does", "is", "are", "has", "ist", "hat"];
+/// What makes a no depend on something.
+pub(super) const CONDITIONS: &[&str] = &["if", "unless", "until", "aber", "wenn", "falls", "sondern"];

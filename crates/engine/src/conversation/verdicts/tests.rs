@@ -257,6 +257,11 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         "nope who is mallory",
         "no to all. who is this mallory",
         "nein danke, wer ist das?",
+        "no, did frank write?",
+        "no. is that for friday?",
+        "no, when is the planning?",
+        "nein, wann ist die planung",
+        "no to all whens the planning",
     ] {
         let is_to_all = declined(text).map(|no| rejects_all(&no));
         assert_eq!(is_to_all, Some(text.starts_with("no to all")), "{text}");
@@ -272,9 +277,70 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         "not what i said",
         "never mind who comes",
         "no problem",
+        "no, is fine",
+        "no, is fine?",
+        "no, is for the other Bob",
+        "no, any other day?",
+        "no, has to be Friday",
+        "no, can you make it Friday?",
     ] {
         assert_eq!(declined(text), None, "{text}");
     }
+}
+
+#[test]
+fn almost_anything_may_follow_a_no_to_all() {
+    for text in [
+        "no to all. whens the planning, and did frank write?",
+        "No to all, when's the planning?",
+        "no to all. when is the planning?",
+        "no to all; did frank write",
+        "no to all, thanks. and the planning?",
+        "no to all – can you look it up?",
+        "no to all, do I have lunch today?",
+        "no to all! tell Bob that I'm late",
+        "nein zu allen, wann ist die Planung?",
+        "nein zu allen. hat Frank geschrieben",
+    ] {
+        assert!(declines_all(text).is_some(), "{text}");
+    }
+    for text in [
+        "no to all",
+        "no to all!",
+        "no to all, thanks",
+        "no to all?",
+        "no to all but 2",
+        "no to all, but 2 is ok",
+        "no to all, only the first",
+        "no to all, the second is ok",
+        "no to all, do 2",
+        "no to all, do Bob's",
+        "no to all, send the one to Bob",
+        "no to all, actually yes to 2",
+        "no to all, unless Bob agrees",
+        "nein zu allen, aber 2 ist ok",
+        "no to all the newsletters, keep Bob's",
+        "no to 2, whatever that is",
+        "nothing, it's as I want it",
+        "no, all of them, I said",
+        "yes to all. when is the planning?",
+    ] {
+        assert_eq!(declines_all(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_text_may_begin_with_a_no() {
+    for text in
+        ["no! just undo", "No, just undo", "no! 10.45", "nein, 9.00", "nooo, undo that", "eh? no, the other"]
+    {
+        assert!(begins_with_no(text) && refuses(text), "{text}");
+    }
+    assert!(refuses("cancel") && refuses("none of them"), "these say it in other words");
+    for text in ["yes", "1", "ok", "not now", "nothing new?", "now undo it", "", "yes, no"] {
+        assert!(!begins_with_no(text) && !refuses(text), "{text}");
+    }
+    assert!(begins_with_no("no to 1, yes to 2") && !refuses("no to 1, yes to 2"));
 }
 
 #[test]
