@@ -454,16 +454,23 @@ async fn a_change_shows_what_was_and_what_will_be() {
 async fn a_schedule_is_shown_in_words_and_without_its_id() {
     let app = asking_about(&["schedule.create", "schedule.update", "schedule.delete"]).await;
     let asked = app.says("ada", r#"schedule.create {"when":"0 8 * * 1-5","text":"what is overdue"}"#).await;
-    insta::assert_snapshot!(effect(&asked), @"
-    Schedule a recurring job: “what is overdue”
-    - when: every weekday at 08:00
-    ");
+    let job = "Schedule a recurring job: every weekday at 08:00 (UTC), “what is overdue”";
+    assert_eq!(effect(&asked), job);
     app.presses("ada", &asked, "Approve").await;
     let asked = app.says("ada", r#"schedule.update {"id":"overdue","when":"0 9 * * 1-5"}"#).await;
     insta::assert_snapshot!(effect(&asked), @"
-    Change a schedule: “what is overdue” every weekday at 08:00 (UTC)
-    - when: every weekday at 09:00
+    Change the schedule “what is overdue”:
+    - when: every weekday at 08:00 (UTC) → every weekday at 09:00 (UTC)
     ");
+    app.says("ada", "no").await;
+    // The new time and the new text are seen in one line, too.
+    let both =
+        r#"schedule.update {"id":"overdue","when":"0 3 * * 1-5","text":"send\nit","timezone":"Asia/Tokyo"}"#;
+    app.says("ada", both).await;
+    let which = app.says("ada", "/answer 99 yes").await;
+    let new =
+        "every weekday at 08:00 (UTC) → every weekday at 03:00 (Asia/Tokyo), “what is overdue” → “send it”";
+    assert!(which.text.contains(new), "{}", which.text);
     app.says("ada", "no").await;
     let asked = app.says("ada", r#"schedule.delete {"id":"overdue"}"#).await;
     insta::assert_snapshot!(effect(&asked), @"Delete a schedule: “what is overdue” every weekday at 08:00 (UTC)");

@@ -101,7 +101,8 @@ async fn a_change_keeps_the_schedule_and_undo_changes_it_back() {
         "Changed the schedule to “show my open tasks” every weekday at 09:00 (Europe/Berlin)"
     );
     assert_eq!(listed().await, before.replace("08:00", "09:00"), "its id stays");
-    assert_eq!(app.says("ada", "undo").await.text, format!("Undone: {changed}"));
+    let back = "Changed back: “show my open tasks” every weekday at 08:00 (Europe/Berlin)";
+    assert_eq!(app.says("ada", "undo").await.text, back);
     assert_eq!(listed().await, before);
     app.says("ada", later).await;
     // Monday at 8, and at 9.
@@ -111,7 +112,7 @@ async fn a_change_keeps_the_schedule_and_undo_changes_it_back() {
         assert_eq!(is_told(&app, "No open tasks").await, runs);
     }
     // Its time is over for today, and it goes on tomorrow.
-    assert_eq!(app.says("ada", "undo").await.text, format!("Undone: {changed}"));
+    assert_eq!(app.says("ada", "undo").await.text, back);
     for (hours, runs) in [(0, 1), (22, 1), (1, 2)] {
         app.passes(Duration::from_hours(hours)).await;
         app.passes(Duration::from_secs(1)).await;

@@ -21,6 +21,11 @@ nothing-to-tell = Nothing to tell: “{ $text }”.
 ## A schedule in a question
 
 described = “{ $text }” { $when } ({ $zone })
+create-schedule = Schedule a recurring job: { $when }, “{ $text }”
+# What changes follows, a line each.
+change-schedule = Change the schedule “{ $text }”:
+times-change = when: { $old } → { $new }
+text-changes = text: “{ $old }” → “{ $new }”
 
 ## A schedule in a list, with the id that names it in other requests
 

@@ -11,6 +11,8 @@ task-is-open = “{ $title }” is open again
 schedule-runs = “{ $text }” is running again
 # A schedule that was resumed.
 schedule-is-paused = “{ $text }” is paused again
+# A schedule whose time or text was changed.
+changed-back = Changed back: { $schedule }
 # A memory that was forgotten.
 remembered-again = I remember again: { $text }
 # Before it is done. $changes: what was done, as above.

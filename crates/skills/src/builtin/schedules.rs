@@ -14,8 +14,8 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, has_all_words, joined, under};
-use crate::{Approved, Failure, Output, Result, SkillError};
+use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, has_all_words, joined, under};
+use crate::{Approved, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -75,11 +75,31 @@ impl BuiltinSkill for ScheduleSkill {
         if call.text("id").is_none() {
             return Ok(None);
         }
-        match by_id(call).await {
-            Ok(row) => Ok(Some(l10n::schedules::described(title(&row), when(&row), &row.zone))),
-            Err(Failure::Skill(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(by_id(call).await.ok().map(|row| described(&row)))
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
+        let times = |row: &ScheduleRow| format!("{} ({})", when(row), row.zone);
+        let text = |row: &ScheduleRow| one_line(&row.text, 2_000);
+        Ok(match self {
+            Self::Create => {
+                let new = planned(call, None)?;
+                let text = Some(l10n::schedules::create_schedule(times(&new), text(&new)));
+                Preview { text, ..Preview::default() }
+            }
+            Self::Update => {
+                let old = by_id(call).await?;
+                let new = planned(call, Some(old.clone()))?;
+                Preview::of_changes(
+                    l10n::schedules::change_schedule(one_line(&old.text, 60)),
+                    [
+                        (l10n::schedules::times_change, times(&old), times(&new)),
+                        (l10n::schedules::text_changes, text(&old), text(&new)),
+                    ],
+                )
+            }
+            Self::List | Self::Pause | Self::Delete => Preview::default(),
+        })
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
@@ -123,6 +143,11 @@ fn named(row: &&ScheduleRow) -> ErrorText {
 
 fn when(row: &ScheduleRow) -> String {
     rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken())
+}
+
+/// As a question names it.
+pub(super) fn described(row: &ScheduleRow) -> String {
+    l10n::schedules::described(title(row), when(row), &row.zone)
 }
 
 fn spoken(row: &ScheduleRow) -> String {

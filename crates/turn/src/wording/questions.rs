@@ -17,7 +17,7 @@ use crate::trust::ApprovalReason;
 const BUTTONS: usize = 3;
 /// The longest name of a contact, in characters.
 const NAME: usize = 60;
-/// The longest quotation of a person's own message, or of another question, in characters.
+/// The longest quotation of a person's own message, or of a detail, in characters; of another question twice as much.
 const QUOTED: usize = 120;
 /// How much of an effect is shown at once: lines and characters; of what stands above a quoted text up to twice as much.
 /// A button shows the rest.
@@ -240,7 +240,7 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
         add(shown(warning));
     }
     if let Some(replaced) = about.replaces {
-        add(approvals::instead_of(one_line(&shown(&subject(replaced)), QUOTED)));
+        add(approvals::instead_of(one_line(&shown(&subject(replaced)), 2 * QUOTED)));
     }
     if about.roles.len() > 1 {
         add(approvals::asked_for_by(about.roles.join(" › ")));
@@ -318,8 +318,11 @@ pub fn subject(question: &QuestionRow) -> String {
     let first = first_line(text);
     let Some(title) = first.strip_suffix(':') else { return first.to_owned() };
     let title = title.split_once(" (").map_or(title, |(title, _)| title);
-    let detail =
-        |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| one_line(value, QUOTED));
+    let short = |value: &str| match value.split_once(" → ") {
+        Some((old, new)) => format!("{} → {}", one_line(old, QUOTED / 2), one_line(new, QUOTED)),
+        None => one_line(value, QUOTED),
+    };
+    let detail = |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| short(value));
     let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
     if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
 }
@@ -401,7 +404,7 @@ fn numbered(open: &[QuestionRow], number: impl Fn(&QuestionRow) -> i64) -> Strin
 /// The same in one line, below what became of others of their message.
 pub fn left_open(open: &[QuestionRow]) -> String {
     let all = open.iter().map(|question| {
-        format!("**{}** {}", question.number(), one_line(&shown(&subject(question)), QUOTED))
+        format!("**{}** {}", question.number(), one_line(&shown(&subject(question)), 2 * QUOTED))
     });
     words::left_open(all.collect::<Vec<_>>().join("; "))
 }
@@ -559,7 +562,7 @@ mod tests {
     fn of_a_question_that_is_replaced_the_beginning_is_shown() {
         let mut replaced = approvals_of_one_message(1).remove(0);
         replaced.kind = QuestionKind::Approval {
-            preview: format!("Add a task: “{}”", "pay ".repeat(40)),
+            preview: format!("Add a task: “{}”", "pay ".repeat(80)),
             arguments: String::new(),
             rule: None,
             delay: None,
@@ -568,7 +571,19 @@ mod tests {
         let text = body("Add a task: “pay”", &about);
         let line = text.lines().last().unwrap();
         assert!(line.starts_with("Instead of: Add a task: “pay pay") && line.ends_with('…'), "{line}");
-        assert_eq!(line.chars().count(), "Instead of: ".len() + QUOTED + 1);
+        assert_eq!(line.chars().count(), "Instead of: ".len() + 2 * QUOTED + 1);
+    }
+
+    #[test]
+    fn in_a_line_a_change_shows_what_is_new_whatever_was_there_before() {
+        let mut question = approvals_of_one_message(1).remove(0);
+        let long = "pay ".repeat(80);
+        let preview =
+            format!("Change it:\n- when: every day at 10:30 → every day at 03:00\n- text: {long} → eat");
+        question.kind = QuestionKind::Approval { preview, arguments: String::new(), rule: None, delay: None };
+        let line = left_open(&[question]);
+        assert!(line.contains("Change it: every day at 10:30 → every day at 03:00, pay pay"), "{line}");
+        assert!(line.contains("… → eat"), "{line}");
     }
 
     #[test]

@@ -187,6 +187,9 @@ impl Step {
                     ScheduleState::Paused | ScheduleState::Stopped => l10n::undo::schedule_is_paused(text),
                 })
             }
+            Self::Schedule { before: Some(row), after: Some(_) } => {
+                Some(l10n::undo::changed_back(crate::builtin::schedules::described(row)))
+            }
             Self::Started(row) => Some(l10n::watches::deleted(described(row))),
             Self::Stopped(row) => Some(l10n::watches::resumed(described(row))),
             // Of one of which only a part was forgotten, the rest keeps its id.
