@@ -40,7 +40,7 @@ pub use states::{
 pub use taint::Taint;
 pub use watches::{
     Bounds, Condition, ItemNoun, ItemState, Mark, WatchAction, WatchItem, WatchSource, WatchState,
-    WatchTrigger,
+    WatchTrigger, is_no_reply,
 };
 
 /// The placeholder text of a message that is only files.

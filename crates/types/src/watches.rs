@@ -147,6 +147,13 @@ impl WatchItem {
     }
 }
 
+/// Whether an address, behind a name or not, says that nobody reads what is sent to it.
+pub fn is_no_reply(address: &str) -> bool {
+    let address = address.rsplit('<').next().unwrap_or_default().to_lowercase();
+    let name = address.split('@').next().unwrap_or_default().replace(['-', '_', '.'], "");
+    name.contains("noreply") || name.contains("donotreply")
+}
+
 /// How far a source has been read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ use adjutant_store::executions::ExecutionRow;
 use adjutant_store::inbox::LINE;
 use adjutant_types::invisible_chars::shown;
 use adjutant_types::text::one_line;
-use adjutant_types::{ExecutionId, ExecutionStatus};
+use adjutant_types::{ExecutionId, ExecutionStatus, is_no_reply};
 use serde_json::Value;
 
 use super::watches::BUTTON as COMMAND;
@@ -78,8 +78,9 @@ pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
 }
 
 fn of_line(item: &Value) -> Vec<Choice> {
+    let from = item["from"][0].as_str().unwrap_or_default();
     let verbs: &[&str] = match item["noun"].as_str() {
-        Some("mail") => &["answer", "task", "later", "done"],
+        Some("mail") => &["answer", "task", "later", "done"][usize::from(is_no_reply(from))..],
         Some("task") => &["finish", "later"],
         _ => &["later", "done"],
     };
@@ -162,6 +163,9 @@ mod tests {
     fn a_button_says_which_line_it_is_about() {
         let labels = |line: Vec<Choice>| line.into_iter().map(|choice| choice.label).collect::<Vec<_>>();
         assert_eq!(labels(of_line(&item(3))), ["Answer 3", "Make a task 3", "Tomorrow 3", "Done 3"]);
+        let mut bank = item(3);
+        bank["from"] = serde_json::json!(["Bank <Do-Not-Reply@bank.test>"]);
+        assert_eq!(labels(of_line(&bank)), ["Make a task 3", "Tomorrow 3", "Done 3"]);
         assert_eq!(labels(buttons("i", 0, &["send", "change", "drop"])), ["Send", "Change", "Drop"]);
     }
 }

@@ -22,7 +22,7 @@ use adjutant_types::clock::{local_to_utc, long_date, utc};
 use adjutant_types::invisible_chars::unbracketed;
 use adjutant_types::text::one_line;
 use adjutant_types::{
-    ConversationId, ItemNoun, ItemState, Taint, WatchAction, WatchItem, WatchState, WatchTrigger,
+    ConversationId, ItemNoun, ItemState, Taint, WatchAction, WatchItem, WatchState, WatchTrigger, is_no_reply,
 };
 use chrono::{Datelike, NaiveTime};
 use chrono_tz::Tz;
@@ -408,8 +408,8 @@ fn shown(thing: &WatchItem) -> String {
     unbracketed(&title(thing), MAX_TITLE)
 }
 
-/// Only a mail can be answered, which is the first of the verbs.
+/// Only a mail can be answered, which is the first of the verbs, unless nobody reads what is sent to its sender.
 fn buttons(item: &ItemRow, verbs: &[&str]) -> Vec<Choice> {
-    let is_mail = item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail);
-    lines::buttons(&item.id, 0, &verbs[usize::from(!is_mail)..])
+    let is_mail = |thing: &WatchItem| thing.noun == ItemNoun::Mail && !is_no_reply(&thing.from);
+    lines::buttons(&item.id, 0, &verbs[usize::from(!item.thing.as_ref().is_some_and(is_mail))..])
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use adjutant_l10n::email;
 use adjutant_mail::{Message, Query};
 use adjutant_store::watches;
+use adjutant_types::is_no_reply;
 use adjutant_types::text::one_line;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 use chrono_tz::Tz;
@@ -34,12 +35,11 @@ fn needs_no_answer(mail: &Message) -> bool {
     let writer = from.split('@').next().unwrap_or_default();
     let subject = mail.subject.to_lowercase();
     let writer = writer.replace(['-', '_', '.'], "");
-    // A bank's warning comes from such an address, too.
-    let is_robot = ["noreply", "donotreply"].iter().any(|robot| writer.contains(robot));
     mail.is_automatic
         || matches!(&*writer, "mailerdaemon" | "postmaster")
         || ANSWERS.iter().any(|answer| subject.starts_with(answer))
-        || (is_robot && RECEIPTS.iter().any(|word| subject.contains(word)))
+        // A bank's warning comes from such an address, too.
+        || (is_no_reply(&from) && RECEIPTS.iter().any(|word| subject.contains(word)))
 }
 
 fn sender(mail: &Message) -> &str {
