@@ -261,7 +261,7 @@ impl Run<'_> {
         let stored = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
         let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
         let last = match stored.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
-            Some(whole) => whole.message(),
+            Some(whole) => whole.message(self.ctx.turn.is_scheduled),
             None => report.for_person().into(),
         };
         Ok(match report.status {

@@ -61,7 +61,7 @@ read-several =
        *[other] { $found } of { $total } emails:
     }
 not-found = Not found: { $ids }
-# What is left of the unread emails, a line each; then what needs no answer.
+# What is left of the unread emails, a line each; then those that no model sees, by their headers alone.
 triaged =
     { $count ->
         [0] No email is waiting for you.
@@ -70,8 +70,8 @@ triaged =
     }
 need-no-answer =
     { $count ->
-        [one] 1 other needs no answer: newsletters, automatic emails, answers to invitations and bounces
-       *[other] { $count } others need no answer: newsletters, automatic emails, answers to invitations and bounces
+        [one] 1 newsletter or automatic email wasn't looked at
+       *[other] { $count } newsletters and automatic emails weren't looked at
     }
 not-looked-at =
     { $count ->

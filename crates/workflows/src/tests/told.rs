@@ -87,6 +87,17 @@ fn a_complete_run() {
 }
 
 #[test]
+fn a_scheduled_run_for_which_all_went_well_is_its_text_alone() {
+    let mut report = complete("1. Pay the rent");
+    assert_eq!(report.message(true).text, report.markdown(), "it has a warning");
+    report.run.warnings.clear();
+    assert_eq!(report.message(true).text, "1. Pay the rent");
+    assert_eq!(report.message(false).text, report.markdown());
+    report.run.output = String::new();
+    assert_eq!(report.message(true).text, report.markdown(), "it says that there is none");
+}
+
+#[test]
 fn a_partial_run_says_which_step_and_why() {
     let why = "the output must include `mails`:\nit is a list";
     let steps = vec![

@@ -53,14 +53,16 @@ impl Report {
     }
 
     /// The answer of its turn: [`Report::markdown`], with an output that is too long for a chat as a file. Nothing if all went
-    /// well and there is nothing to tell.
-    pub fn message(&self) -> Message {
+    /// well and there is nothing to tell; of a scheduled run for which all went well, the text that it wrote alone.
+    pub fn message(&self, is_scheduled: bool) -> Message {
         let (output, is_json) = self.output();
         if output.is_empty() && self.run.output == NOTHING_TO_TELL && self.run.status == RunStatus::Complete {
             return Message::default();
         }
         if output.chars().count() <= MAX_LENGTH {
-            return self.markdown().into();
+            let is_well = self.run.status == RunStatus::Complete && self.run.warnings.is_empty();
+            let is_alone = is_scheduled && is_well && !is_json && !output.is_empty();
+            return if is_alone { output.into() } else { self.markdown().into() };
         }
         let name: String =
             self.run.workflow.chars().filter(|letter| is_name_letter(*letter)).take(50).collect();
