@@ -367,6 +367,8 @@ async fn a_turn_knows_what_it_began_with(world: World) {
     assert!(!begun.is_watch && begun.watch.is_none() && ids(&begun.items) == ["m1"], "{begun:?}");
     let bob = world.person("bob").await.id;
     assert_eq!(watches::item(&world.store, &bob, &item.id).await.unwrap(), None, "it is Ada's");
+    let by_thing = watches::item(&world.store, &item.person_id, &"m1".into()).await.unwrap();
+    assert_eq!(by_thing, Some(item));
     let typed = world.said("m1", "hello", "i").await;
     let turn = world.turn("t3", "i", &[typed]).await;
     assert_eq!(watches::of_turn(&world.store, &turn.id).await.unwrap(), None);

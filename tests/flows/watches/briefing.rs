@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use adjutant_config::{Config, MailConfig, MailServer, People, Secret};
+use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret};
 use adjutant_fakes::mail_server::{self, Server};
 use serde_json::json;
 
@@ -91,7 +91,7 @@ async fn a_briefing_has_a_line_for_each_thing_and_its_buttons_act_on_it() {
     for line in [
         "1. Pay the rent (due Sat 21 Nov 2026)",
         "2. Bob Brown: “Thursday?” — does Thursday suit you? (Wednesday)",
-        "5 others need no answer: newsletters, automatic emails",
+        "5 newsletters and automatic emails weren't looked at",
     ] {
         assert!(heard.text.contains(line), "{line}: {}", heard.text);
     }
@@ -204,4 +204,29 @@ async fn a_morning_with_nothing_new_is_silent_or_one_line() {
         assert_eq!(lines.count(), told);
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what_is_gone() {
+    const YAML: &str = "workflow:\n  name: morning\n  steps:\n    - { id: due, skill: tasks.search }\n    \
+        - { id: brief, skill: assistant.lines, output: { format: markdown } }\n";
+    let app = scripted_with(skill_caller(), |config| {
+        workflow_file(config, "morning", YAML);
+        config.approval.skills.insert("watch.later".into(), Policy::Ask);
+    })
+    .await;
+    let (_, task) = call(&app, "tasks.create", json!({"title": "Pay the rent"})).await;
+    call(&app, "schedule.create", json!({"when": "0 8 * * *", "text": "/run morning"})).await;
+    app.passes(Duration::from_hours(22)).await;
+    let briefing = app.sees("1. Pay the rent").await;
+    assert!(briefing.text.starts_with("1. Pay the rent"), "no word of steps: {}", briefing.text);
+    let later = json!({"item": task["id"], "until": "2026-11-26"});
+    let asked = app.says("ada", &format!("watch.later {later}")).await;
+    let effect = "Remind you Thu 26 Nov 2026, 08:00: Pay the rent\n";
+    assert!(asked.text.starts_with(effect), "{}", asked.text);
+    let told = app.presses("ada", &asked, "Approve").await.text;
+    assert!(told.contains("I'll remind you Thu 26 Nov 2026, 08:00"), "{told}");
+    let (gone, _) = call(&app, "watch.later", json!({"item": "other", "until": "2026-11-26"})).await;
+    assert!(gone.contains("That's gone."), "{gone}");
+    app.ends_well().await;
 }

@@ -136,6 +136,9 @@ paused = Paused: { $what }
 resumed = I'm watching again for { $what }
 deleted = Stopped. I won't tell you about { $what } anymore.
 paused-configured = Paused: { $what }. It's set in the configuration, so it can only be removed there.
+# $what: such as “Bob Brown: “Thursday?””.
+ask-later = Remind you { $when }: { $what }
+ask-done = Take off your list: { $what }
 later = I'll remind you { $when }
 # $noun: "mail", "task" or another kind of thing.
 done =

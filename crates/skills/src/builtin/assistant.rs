@@ -3,6 +3,8 @@
 
 mod lines;
 
+pub(super) use lines::from_line;
+
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};

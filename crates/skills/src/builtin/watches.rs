@@ -25,6 +25,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
+use super::assistant::from_line;
 use super::merged::labelled;
 use super::undo::{Step, left};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, contacts, short_id, under};
@@ -112,10 +113,22 @@ impl BuiltinSkill for WatchSkill {
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
-        let Self::Create = self else { return Ok(Preview::default()) };
-        let row = planned(call).await?;
-        let risk = if only_tells(&row) { Risk::Low } else { Risk::High };
-        Ok(Preview { risk, text: Some(question(call, &row)), ..Preview::default() })
+        let (text, risk) = match self {
+            Self::Create => {
+                let row = planned(call).await?;
+                (question(call, &row), if only_tells(&row) { Risk::Low } else { Risk::High })
+            }
+            Self::Later | Self::Done => {
+                let what = from_line(&item(call).await?.thing.unwrap_or_default());
+                let text = match self {
+                    Self::Later => words::ask_later(When::Time(until(call)?).spoken(), what),
+                    _ => words::ask_done(what),
+                };
+                (text, Risk::Low)
+            }
+            Self::List | Self::Delete | Self::Event => return Ok(Preview::default()),
+        };
+        Ok(Preview { risk, text: Some(text), ..Preview::default() })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
@@ -462,14 +475,17 @@ async fn item(call: &CallContext<'_>) -> Result<ItemRow> {
     }
 }
 
-async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let item = item(call).await?;
+fn until(call: &CallContext<'_>) -> Result<NaiveDateTime, SkillError> {
     let until = call.when("until")?.map(|when| match when {
         When::Day(day) => day.and_time(MORNING),
         When::Time(time) => time,
     });
     let is_to_come = |until: &NaiveDateTime| local_to_utc(*until, call.zone()) > call.now();
-    let until = until.filter(is_to_come).ok_or_else(|| SkillError::params(ours!(words::in_past)))?;
+    until.filter(is_to_come).ok_or_else(|| SkillError::params(ours!(words::in_past)))
+}
+
+async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
+    let (item, until) = (item(call).await?, until(call)?);
     let summary = put_off(writes, &item, until, call.zone());
     Ok(Output::ours(summary, json!({"item": item.id, "until": When::Time(until).iso()})))
 }

@@ -362,9 +362,10 @@ pub fn set_item(batch: &mut Batch, item: &ItemRow, state: ItemState, later_at: O
     );
 }
 
-/// Something that was found for this person.
+/// Something that was found for this person: by its own id or, the newest first, by that of the thing.
 pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Option<ItemRow>> {
-    store.first(select_items!("WHERE id = $1 AND person_id = $2"), &[id.into(), person.into()]).await
+    let sql = select_items!("WHERE person_id = $2 AND (id = $1 OR key = $1) ORDER BY id = $1 DESC, seq DESC");
+    store.first(sql, &[id.into(), person.into()]).await
 }
 
 /// The ids of what a person has taken off the list, or put off, since a time.

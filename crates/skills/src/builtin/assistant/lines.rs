@@ -99,7 +99,7 @@ fn mails(call: &CallContext<'_>, found: &[Value]) -> Vec<Line> {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn from_line(thing: &WatchItem) -> String {
+pub(in crate::builtin) fn from_line(thing: &WatchItem) -> String {
     match thing.from.split(" <").next().unwrap_or_default() {
         "" => clip(&thing.title),
         from => words::from_line(clip(from), clip(&thing.title)),
