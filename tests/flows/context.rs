@@ -373,8 +373,8 @@ async fn a_scheduled_turn_is_told_that_nobody_waits() {
         told.push(last_facts(&app).lines().rfind(|line| line.starts_with("This turn")).unwrap().to_owned());
     }
     insta::assert_snapshot!(told.join("\n"), @"
-    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. If there is nothing to tell, answer exactly: (nothing to tell)
-    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. If there is nothing to tell, answer exactly: (nothing to tell)
+    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. Tell a reminder. If there is nothing to tell, answer exactly: (nothing to tell)
+    This turn: scheduled [s1], every 5 minutes. Nobody is waiting. Tell a reminder. If there is nothing to tell, answer exactly: (nothing to tell)
     ");
     app.says("ada", "and now?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();

@@ -236,10 +236,9 @@ impl Facts<'_> {
         let is_its = |row: &&ActiveSchedule| self.turn.answers.contains(&format!("schedule:{}:", row.id));
         let schedule = self.data.schedules.iter().find(is_its);
         let schedule = schedule.map(|row| format!(" [{}], {}", row.id, spoken(row))).unwrap_or_default();
-        let silence = match self.ctx.trust.own_text {
-            Some(_) => format!(" If there is nothing to tell, answer exactly: {NOTHING_TO_TELL}"),
-            None => String::new(),
-        };
+        let silence = "Tell a reminder. If there is nothing to tell, answer exactly:";
+        let silence = self.ctx.trust.own_text.as_ref().map(|_| format!(" {silence} {NOTHING_TO_TELL}"));
+        let silence = silence.unwrap_or_default();
         PromptText::system(format_args!("This turn: scheduled{schedule}. Nobody is waiting.{silence}"))
     }
 }
