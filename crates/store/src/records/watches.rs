@@ -364,7 +364,9 @@ pub fn set_item(batch: &mut Batch, item: &ItemRow, state: ItemState, later_at: O
 
 /// Something that was found for this person: by its own id or, the newest first, by that of the thing.
 pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Option<ItemRow>> {
-    let sql = select_items!("WHERE person_id = $2 AND (id = $1 OR key = $1) ORDER BY id = $1 DESC, seq DESC");
+    let sql = select_items!(
+        "WHERE person_id = $2 AND (id = $1 OR thing LIKE '%\"id\":\"' || $1 || '\",%') ORDER BY id = $1 DESC, seq DESC"
+    );
     store.first(sql, &[id.into(), person.into()]).await
 }
 
