@@ -137,10 +137,6 @@ fn title(row: &ScheduleRow) -> String {
     one_line(&row.text, 200)
 }
 
-fn named(row: &&ScheduleRow) -> ErrorText {
-    ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
-}
-
 fn when(row: &ScheduleRow) -> String {
     rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken())
 }
@@ -299,7 +295,10 @@ async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow> {
         [row] => Ok((*row).clone()),
         [] => Err(SkillError::not_found(ours!(l10n::schedules::none_called, FromCall(id))).into()),
         several => {
-            let names = joined(several.iter().map(named));
+            let name = |row: &&ScheduleRow| {
+                ours!("{}", FromStore("schedule", row.id.as_str(), spoken(row).as_str()))
+            };
+            let names = joined(several.iter().map(name));
             Err(SkillError::params(ours!(l10n::schedules::several_match, names)).into())
         }
     }
