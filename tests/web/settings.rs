@@ -76,7 +76,7 @@ fn what_is_wrong_or_comes_too_late_is_not_written() {
     for (field, why) in [
         (("set.limits.day_tokens", "many"), "must be a whole number"),
         (("set.model.api_key", "sk-1"), "say where the secret is"),
-        (("set.model.provider", "opnai"), "did you mean `openai`?"),
+        (("set.model.provider", "opnai"), "did you mean <code>openai</code>?"),
         (("set.store.url", "sqlite:///tmp/x.db"), "isn't a setting here"),
         (("set.limits.day_cost_usd", "2.5"), "That changes nothing."),
     ] {

@@ -24,11 +24,13 @@ fn a_form_makes_a_watch_and_only_its_person_sees_and_stops_it() {
     let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
     let (mut browser, mut other) = (site.browser(ada), site.browser(eve));
     assert!(browser.get("/things").body.contains("Nothing is watched."));
-    for from in ["@acme.test", ""] {
+    for from in ["@acme.test", "@other.test"] {
         assert_eq!(browser.submit("/act", &[("act", "watch-mail"), ("key", from)]).status, 303);
     }
+    let empty = browser.submit("/act", &[("act", "watch-mail"), ("key", ""), ("text", " ")]);
+    assert!(empty.status == 409 && empty.body.contains("from whom or about what"), "{}", empty.body);
     let page = browser.get("/things");
-    for what in ["email from anyone at acme.test", "every email"] {
+    for what in ["email from anyone at acme.test", "email from anyone at other.test"] {
         assert!(page.body.contains(what), "{what}: {}", page.body);
     }
     assert!(other.get("/things").body.contains("Nothing is watched."));
@@ -129,8 +131,11 @@ fn a_folder_of_the_server_is_watched_by_its_owner_alone_who_sees_that_it_cannot_
 }
 
 #[test]
-fn without_a_mailbox_the_form_watches_meetings_alone() {
-    let site = Site::start("");
+fn without_a_mailbox_that_can_be_read_the_form_watches_meetings_alone() {
+    // It can be sent from.
+    let (sending, _) = MAIL.split_once("[mail.imap]").unwrap();
+    let smtp = MAIL.split_once("[mail.smtp]").unwrap().1;
+    let site = Site::start(&format!("{sending}[mail.smtp]{smtp}"));
     let ada = site.telegram.person("Ada");
     let mut browser = site.browser(ada);
     assert!(

@@ -15,6 +15,15 @@ pub(crate) fn plain(text: &str) -> Markup {
     html! { (sanitized(text)) }
 }
 
+/// The same with code where it has backticks.
+pub(crate) fn with_code(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (plain(part)) } } @else { (plain(part)) }
+        }
+    }
+}
+
 /// The same with links where it has addresses.
 pub(crate) fn linked(text: &str) -> Markup {
     let text = sanitized(text);

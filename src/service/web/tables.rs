@@ -81,11 +81,14 @@ impl WebBackend {
                 [words::what(), words::when(), words::next(), words::status()],
                 schedules::of_person(store, &person).await?.into_iter().map(schedule),
             ),
-            table(
-                (words::watches(), words::no_watches()),
-                [words::what(), words::then(), words::status()],
-                watches::of_person(store, &person).await?.into_iter().map(watch),
-            ),
+            Table {
+                field: Some((PageAction::WatchMail, String::new())),
+                ..table(
+                    (words::watches(), words::no_watches()),
+                    [words::what(), words::then(), words::status()],
+                    watches::of_person(store, &person).await?.into_iter().map(watch),
+                )
+            },
             self.memories(&view, &person).await?,
             table(
                 (words::allowed(), words::nothing_allowed()),

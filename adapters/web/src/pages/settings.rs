@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::Frame;
 use super::layout::{filled, moment, token};
-use crate::markdown::plain;
+use crate::markdown::{plain, with_code};
 use crate::views::{
     Badge, SettingsEdit, SettingsField, SettingsInput, SettingsPage, SettingsPreview, SettingsSection,
 };
@@ -25,7 +25,7 @@ pub(crate) fn settings(
     frame.page(&html! {
         h1.small { (page::settings()) }
         p { (words::about()) }
-        @for why in refused.iter().chain(&it.problems) { p.error role="alert" { (plain(why)) } }
+        @for why in refused.iter().chain(&it.problems) { p.error role="alert" { (with_code(why)) } }
         @if !found.is_empty() { div role="status" { ul.plain { @for one in found { (finding(one)) } } } }
         @if !it.needs_restart.is_empty() {
             form.fields method="post" action="/settings" {
@@ -61,8 +61,8 @@ fn finding(finding: &Finding) -> Markup {
     };
     html! {
         li {
-            (super::layout::badge(badge)) " " (plain(&finding.reason))
-            @if !finding.fix.is_empty() { p.by { (plain(&finding.fix)) } }
+            (super::layout::badge(badge)) " " (with_code(&finding.reason))
+            @if !finding.fix.is_empty() { p.by { (with_code(&finding.fix)) } }
         }
     }
 }

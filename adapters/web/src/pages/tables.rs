@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::Frame;
 use super::layout::{moment, token};
 use super::now::count;
-use crate::markdown::{markdown, plain};
+use crate::markdown::{markdown, plain, with_code};
 use crate::views::{Cell, Edit, LogLine, PageAction, Table, TableRow};
 
 pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
@@ -23,33 +23,35 @@ pub(crate) fn tables(frame: &Frame<'_>, tables: &[Table]) -> String {
             @for (number, table) in tables.iter().enumerate() {
                 section id={ "table-" (number) } {
                     h2 { (table.title) (count(table.rows.len())) }
-                    @if let Some((act, name)) = &table.field { (field(frame, *act, name)) }
-                    @if table.rows.is_empty() { p.empty { (table.empty) } } @else { (one(frame, table)) }
+                    @if let Some((act, name)) = &table.field {
+                        @if *act == PageAction::WatchMail { (watch_form(frame)) }
+                        @else { (field(frame, *act, name)) }
+                    }
+                    @if table.rows.is_empty() { p.empty { (with_code(&table.empty)) } }
+                    @else { (one(frame, table)) }
                 }
             }
         }
-        @if frame.path == "/things" { (watch_form(frame)) }
     })
 }
 
 /// Makes a watch on email, or on meetings before they begin.
 fn watch_form(frame: &Frame<'_>) -> Markup {
-    let field = html! {
-        (page_tables::tell_me()) " "
-        select name="act" aria-label=(page_tables::what()) {
-            @for act in [PageAction::WatchMail, PageAction::WatchMeetings] {
-                option value=(act.name()) { (page_tables::watched(act.name())) }
+    let fields = html! {
+        label {
+            (page_tables::tell_me())
+            select name="act" {
+                @for act in [PageAction::WatchMail, PageAction::WatchMeetings] {
+                    option value=(act.name()) { (page_tables::watched(act.name())) }
+                }
             }
         }
-        " " (page_tables::tell_me_from()) " "
-        input type="text" name="key" maxlength="50" placeholder="@acme.example" aria-label=(page_tables::from());
-        " " (page_tables::tell_me_about()) " "
-        input type="text" name="text" maxlength="50" aria-label=(page_tables::words_of_subject());
-        " " (page_tables::or_do()) " "
-        input type="text" name="text" maxlength="1000" aria-label=(page_tables::what_to_do());
-        " " (page_tables::until_day()) " " input type="date" name="text" aria-label=(page_tables::until());
+        label { (page_tables::from()) input type="text" name="key" maxlength="50" placeholder="@acme.example"; }
+        label { (page_tables::words_of_subject()) input type="text" name="text" maxlength="50"; }
+        label { (page_tables::or_do()) input type="text" name="text" maxlength="1000"; }
+        label { (page_tables::until()) input type="date" name="text"; }
     };
-    sent(frame, PageAction::WatchMail, &field)
+    sent(frame, PageAction::WatchMail, &fields)
 }
 
 /// What this process logged for a turn.
@@ -73,23 +75,20 @@ pub(crate) fn log(frame: &Frame<'_>, turn: &str, lines: &[LogLine]) -> String {
 
 /// What is typed here is done something with.
 fn field(frame: &Frame<'_>, act: PageAction, name: &str) -> Markup {
-    let field = html! {
-        span.hidden { (name) } input type="text" name="key" required maxlength="200" placeholder=(name);
+    let fields = html! {
+        input type="hidden" name="act" value=(act.name());
+        label { span.hidden { (name) } input type="text" name="key" required maxlength="200" placeholder=(name); }
     };
-    form(frame, act, &field)
+    sent(frame, act, &fields)
 }
 
-fn form(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
-    sent(frame, act, &html! { input type="hidden" name="act" value=(act.name()); (field) })
-}
-
-/// A form whose field says itself what is done.
-fn sent(frame: &Frame<'_>, act: PageAction, field: &Markup) -> Markup {
+/// A form whose fields say themselves what is done.
+fn sent(frame: &Frame<'_>, act: PageAction, fields: &Markup) -> Markup {
     html! {
         form.row method="post" action="/act" {
             (token(frame.token))
             input type="hidden" name="back" value=(frame.path);
-            label { (field) }
+            (fields)
             button.other type="submit" { (act.label()) }
         }
     }

@@ -88,7 +88,8 @@ pub(super) async fn act(State(site): Shared, Form(signed_in, fields): Form) -> A
     let key = fields.get("key").unwrap_or_default();
     let is_done = site.backend.act(&signed_in.viewer, act, key, &texts).await?;
     let back = ["/system", "/plans"].into_iter().find(|back| fields.get("back") == Some(back));
-    let refused = (!is_done).then(page::row_has_changed);
+    let is_watch = matches!(act, PageAction::WatchMail | PageAction::WatchMeetings);
+    let refused = (!is_done).then(if is_watch { page_tables::no_watch } else { page::row_has_changed });
     Ok(done(&signed_in, refused, back.unwrap_or("/things"), page::not_done))
 }
 

@@ -166,8 +166,9 @@ pub async fn source_of(
     person: &PersonId,
 ) -> Result<Option<WatchSource>> {
     let own = WatchSource { trigger, account: AccountId::default(), place: person.to_string() };
+    let has_inbox = config.mail.as_ref().is_some_and(|mail| mail.imap.is_some());
     let (service, is_configured, place) = match trigger {
-        WatchTrigger::Mail => (AccountService::Mail, config.mail.is_some(), INBOX),
+        WatchTrigger::Mail => (AccountService::Mail, has_inbox, INBOX),
         WatchTrigger::EventBegins | WatchTrigger::EventChanges => {
             (AccountService::Calendar, config.calendar.is_some(), "")
         }

@@ -66,16 +66,11 @@ watched =
         [watch-meetings] meetings that begin soon
        *[other] email
     }
-# Behind it, before a field for a name or an address, and before one for words: "email from … about …".
-tell-me-from = from
-tell-me-about = about
 words-of-subject = Words of its subject
-# Before a field for what to do instead of telling, in the person's own words.
-or-do = or do this, asking me first:
-what-to-do = What to do
-# Before a field for a day. It may stay empty.
-until-day = until
+# What to do instead of telling, in the person's own words.
+or-do = Or do this, asking first
 watch = Watch
+no-watch = I can't watch that. Say from whom or about what, and until a day to come. Emails need a mailbox that I can read.
 
 ## Memories
 

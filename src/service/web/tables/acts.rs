@@ -20,9 +20,7 @@ use adjutant_types::clock::when::When;
 use adjutant_types::invisible_chars::line;
 use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
-use adjutant_types::{
-    Bounds, PersonId, ScheduleState, TaskState, TurnId, WatchAction, WatchState, WatchTrigger,
-};
+use adjutant_types::{PersonId, ScheduleState, TaskState, TurnId, WatchAction, WatchState, WatchTrigger};
 use adjutant_web::views::{PageAction, Viewer};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -236,8 +234,9 @@ impl WebBackend {
         row.condition.minutes = MINUTES;
         (row.words, row.bounds.until) = (line(then, WORDS), until);
         row.action = if row.words.is_empty() { WatchAction::Tell } else { WatchAction::Ask };
+        // Nobody means every email by an empty form.
         if row.condition.is_everything() && trigger == WatchTrigger::Mail {
-            row.bounds.every_s = Bounds::MIN_EVERY_S_OF_ALL;
+            return Ok(None);
         }
         watches::insert(batch, &row);
         let receipt = l10n::watches::started(described(&row));
