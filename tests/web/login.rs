@@ -23,7 +23,9 @@ fn a_link_lets_one_browser_in_once() {
     assert_eq!(thief.post("/login", &[("code", code)]).status, 403, "it works once");
     assert_eq!(thief.get("/").status, 401);
     let mut copy = browser.clone();
-    assert_eq!(browser.submit("/logout", &[]).status, 303);
+    let left = browser.submit("/logout", &[]);
+    assert_eq!((left.status, left.header("location")), (303, Some("/login?out")));
+    assert!(browser.get("/login?out").body.contains("You're signed out."));
     assert_eq!(
         (browser.get("/").status, copy.get("/").status),
         (401, 401),

@@ -105,6 +105,11 @@ fn an_upload_that_is_too_big_or_one_too_many_is_not_kept() {
     // Each character is sent as three.
     let big = browser.post("/upload", &[("x", &"x".repeat(8_000_000))]);
     assert!(matches!(big.status, 413 | 0), "{}", big.status);
+    assert!(
+        big.status == 0 || big.body.contains("I didn't take “#”: it's too big; I take up to 20 MB"),
+        "{}",
+        big.body
+    );
     assert_eq!(uploads_in(&site.home.data()), 1);
     let refused = site.gateway.as_mut().unwrap().get("/metrics").1;
     assert!(refused.contains("adjutant_page_refused_total{reason=\"size\"} 1"), "{refused}");

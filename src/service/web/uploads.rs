@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
-use adjutant_l10n::page;
+use adjutant_l10n::{files, page};
 use adjutant_web::views::Viewer;
 use adjutant_web::{Result, Unavailable, Upload};
 use futures::StreamExt;
@@ -44,8 +44,10 @@ impl WebBackend {
             // What stays is removed later.
             let _ = remove_file(&path).await;
         }
+        // The script puts the file's name in.
+        let too_big = || files::send_smaller('#', files::too_big(MAX_BYTES >> 20));
         match written {
-            Ok(is_whole) => Ok(is_whole.then_some(key).ok_or_else(page::too_long)),
+            Ok(is_whole) => Ok(is_whole.then_some(key).ok_or_else(too_big)),
             Err(error) => {
                 tracing::warn!(%error, "an upload couldn't be kept");
                 Err(Unavailable)

@@ -11,7 +11,7 @@ use adjutant_workflows::trace::duration;
 use super::WebBackend;
 
 const DAYS: i64 = 30;
-/// How many people the charts tell apart.
+/// How many people the charts tell apart; where there is just one more, that one, too.
 const DRAWN: usize = 4;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
@@ -29,7 +29,8 @@ impl WebBackend {
             Some(_) => Vec::new(),
             None => usage::by_person(store, from, now + 1).await?,
         };
-        let most: Vec<&ModelUse> = people.iter().filter(|row| !row.id.is_empty()).take(DRAWN).collect();
+        let drawn = DRAWN + usize::from(people.len() == DRAWN + 1);
+        let most: Vec<&ModelUse> = people.iter().filter(|row| !row.id.is_empty()).take(drawn).collect();
         let mut used = Usage {
             days: self.by_day(whose, &most).await?,
             people: most.iter().map(|row| row.name.clone()).collect(),

@@ -17,7 +17,7 @@ pub(crate) fn login(error: Option<&str>, passkeys: Option<&str>) -> String {
             h1 { (page::sign_in()) }
             @if let Some(error) = error { p.error role="alert" { (error) } }
             (markdown(&page_login::how_to()))
-            form #login method="post" action="/login" {
+            form #login method="post" action="/login" data-cut=(page_login::cut_link()) {
                 // The script puts the page there that was asked for.
                 input type="hidden" name="next" value="";
                 label for="code" { (page_login::code()) }

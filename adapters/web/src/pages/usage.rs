@@ -112,7 +112,7 @@ fn lines(title: &str, lines: &[&UsageLine]) -> Markup {
     }
     // Of these numbers, the table has as many as it has names.
     let row = |line: &&UsageLine| {
-        let numbers = vec![count(line.calls), count(line.tokens), format!("${:.4}", line.usd)];
+        let numbers = vec![count(line.calls), count(line.tokens), format!("${:.2}", line.usd)];
         (line.name.clone(), numbers)
     };
     table(title, &names, lines.iter().map(row))

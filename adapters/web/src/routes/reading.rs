@@ -1,6 +1,6 @@
 //! Pages and parts of them.
 
-use adjutant_l10n::{page, page_talk};
+use adjutant_l10n::{page, page_login, page_talk};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
@@ -23,8 +23,9 @@ pub(super) fn query(query: Option<String>) -> Fields {
     Fields::of(query.unwrap_or_default().as_bytes())
 }
 
-pub(super) async fn login_form(State(site): Shared) -> Html<String> {
-    Html(pages::login(None, site.guard.passkeys()))
+pub(super) async fn login_form(State(site): Shared, RawQuery(asked): RawQuery) -> Html<String> {
+    let left = (asked.as_deref() == Some("out")).then(page_login::you_left);
+    Html(pages::login(left.as_deref(), site.guard.passkeys()))
 }
 
 pub(super) async fn now(State(site): Shared, signed_in: SignedIn) -> Answer {

@@ -62,7 +62,7 @@ fn next_page(next: Option<&str>) -> &str {
 
 pub(super) async fn sign_out(State(site): Shared, Form(signed_in, _): Form) -> Answer {
     site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
-    Ok(([(SET_COOKIE, end(&site.guard))], see("/login")).into_response())
+    Ok(([(SET_COOKIE, end(&site.guard))], see("/login?out")).into_response())
 }
 
 pub(super) async fn end_session(State(site): Shared, Form(signed_in, fields): Form) -> Answer {

@@ -3,6 +3,9 @@
 # In markdown.
 how-to = Send `/web` to the assistant in any chat, or run `adjutant web login` on its machine. You get a link that works once, for five minutes.
 code = Code
+# The address has only a part of the code.
+cut-link = That link isn't complete. Copy all of it.
+you-left = You're signed out.
 # To a browser that was signed in.
 signed-out = You're no longer signed in: your sign-in has expired, or was ended elsewhere.
 too-many-codes = Too many wrong codes. Wait a minute.
