@@ -164,6 +164,16 @@ fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
     chromium.run("await page.locator('.body summary', {hasText: ': asked'}).first().click();");
     chromium.shows(".body pre >> text=plan the visit");
     look_at_all(&mut chromium, "talk");
+    chromium.run("await page.setViewportSize({width: 320, height: 900});");
+    let texts = "page.locator('pre:has(.copy)').filter({visible: true})";
+    let covered = format!(
+        "await {texts}.first().waitFor(); return {texts}.evaluateAll((all) => all.filter((pre) => {{ \
+         const button = pre.querySelector('.copy').getBoundingClientRect(); const range = document.createRange(); \
+         range.selectNodeContents(pre.lastChild); return [...range.getClientRects()].some((line) => \
+         line.left < button.right && button.left < line.right && line.top < button.bottom && button.top < line.bottom); \
+         }}).length);"
+    );
+    assert_eq!(chromium.run(&covered), 0, "a button covers the text that it copies");
     look_behind(&mut chromium, &site);
     assert_eq!(chromium.run("return errors;"), json!([]));
     drop(chromium);

@@ -13,12 +13,16 @@ function typed() {
   text.style.height = `${text.scrollHeight}px`;
 }
 
-// What was typed or chosen since it was sent stays.
+// What was typed or chosen since it was sent stays. Where Enter was pressed behind it, it is sent next.
+let isDue = false;
 function sent(words, gone) {
-  text.value = text.value.startsWith(words) ? text.value.slice(words.length) : text.value;
+  const rest = text.value.startsWith(words) ? text.value.slice(words.length) : text.value;
+  text.value = rest.trim() && rest;
   for (const field of files.querySelectorAll("input")) if (gone.includes(field.value)) field.parentElement.remove();
   text.form.once.value = once();
   wantsEnd = true;
+  if (isDue && text.value.endsWith("\n")) setTimeout(() => submit.disabled || text.form.requestSubmit());
+  isDue = false;
 }
 
 // What no other form has.
@@ -69,7 +73,7 @@ async function post(address, options, chip) {
 async function upload(body, chip) {
   const answer = await post("/upload", { body, headers: { "x-form-token": text.form.token.value } }, chip);
   if (answer && answer.ok) return answer.text();
-  if (answer) say(await answer.text());
+  if (answer) say((await answer.text()).replace("#", body.name ?? "🎤"));
   return null;
 }
 
@@ -128,6 +132,9 @@ if (text) {
   // Enter sends, and with Shift begins a new line; on a phone it always does.
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || matchMedia("(pointer: coarse)").matches) return;
+    // While a message is on its way, it is remembered, and the new line shows that.
+    isDue = text.form.ariaBusy !== null;
+    if (isDue) return;
     event.preventDefault();
     // What isn't ready yet isn't sent.
     if (!submit.disabled) text.form.requestSubmit();

@@ -29,6 +29,7 @@ if (zone && !knows()) {
 const login = by("login");
 const isCode = () => /^#[0-9A-Za-z]{22}$/.test(location.hash);
 function enter() {
+  if (login && location.pathname === "/login" && location.hash && !isCode()) say(login.dataset.cut, true);
   if (!login || !isCode()) return;
   login.code.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname + location.search);
@@ -228,14 +229,14 @@ function adorn() {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "quiet copy", textContent: note.dataset.copy });
     button.dataset.ours = "";
-    pre.append(button);
+    pre.prepend(button);
   }
 }
 document.addEventListener("click", async ({ target }) => {
   if (!target.matches(".copy")) return;
   const pre = target.closest("pre");
-  const from = pre ? [pre.firstChild] : [...target.closest(".turn").querySelectorAll(".said.assistant .text")].slice(-1);
-  await navigator.clipboard.writeText(from.map((node) => node.innerText || node.textContent).join("\n"));
+  const from = pre ? [...pre.childNodes].slice(1) : [...target.closest(".turn").querySelectorAll(".said.assistant .text")].slice(-1);
+  await navigator.clipboard.writeText(from.map((node) => node.innerText || node.textContent).join(""));
   say(note.dataset.copied);
 });
 
