@@ -24,6 +24,15 @@ pub type Given = BTreeMap<String, String>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable;
 
+/// What has become of an upload.
+#[derive(Debug)]
+pub enum Kept {
+    /// It waits for its message, under this key.
+    As(String),
+    /// It isn't accepted: why, for the viewer.
+    Refused(String),
+}
+
 pub type Result<T, E = Unavailable> = std::result::Result<T, E>;
 
 impl<E: Error> From<E> for Unavailable {
@@ -120,8 +129,8 @@ pub trait Backend: LoginLinks + Passkeys + Send + Sync + 'static {
         uploads: &[(String, String)],
         spoken: Option<(&str, u64)>,
     ) -> Result<()>;
-    /// Keeps a file until it is sent with a message. Returns its key, or what to tell the viewer if it wasn't accepted.
-    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>>;
+    /// Keeps a file until it is sent with a message.
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Kept>;
     /// Where an upload is, if this can be the key of one.
     fn upload_path(&self, key: &str) -> Option<PathBuf>;
     /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.

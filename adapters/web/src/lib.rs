@@ -26,7 +26,7 @@ mod session;
 mod settings;
 pub mod views;
 
-pub use backend::{Backend, Change, Cursor, Given, LoginLinks, Result, Unavailable, Upload};
+pub use backend::{Backend, Change, Cursor, Given, Kept, LoginLinks, Result, Unavailable, Upload};
 pub use markdown::without_code;
 pub use passkeys::{Passkey, PasskeyLine, Passkeys};
 pub use port::{Settings, Web};

@@ -11,7 +11,7 @@ use adjutant_web::views::{
     PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage,
     Workflows,
 };
-use adjutant_web::{Backend, Change, Cursor, Given, Result, Upload};
+use adjutant_web::{Backend, Change, Cursor, Given, Kept, Result, Upload};
 use async_trait::async_trait;
 
 use super::view::moment;
@@ -155,7 +155,7 @@ impl Backend for WebBackend {
         self.hear_with(viewer, once, text, attachments).await
     }
 
-    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>> {
+    async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Kept> {
         self.keep(viewer, content).await
     }
 

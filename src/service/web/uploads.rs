@@ -9,7 +9,7 @@ use adjutant_chat::{Attachment, RemoteFile, VoiceNote};
 use adjutant_engine::gateway::download::MAX_BYTES;
 use adjutant_l10n::{files, page};
 use adjutant_web::views::Viewer;
-use adjutant_web::{Result, Unavailable, Upload};
+use adjutant_web::{Kept, Result, Unavailable, Upload};
 use futures::StreamExt;
 use tokio::fs::{File, create_dir_all, remove_file};
 use tokio::io::AsyncWriteExt;
@@ -30,12 +30,12 @@ impl WebBackend {
         self.conversations.services().files.path()
     }
 
-    pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Result<String, String>> {
+    pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Kept> {
         let begin = begin(viewer);
         let files = std::fs::read_dir(self.uploads()).into_iter().flatten().flatten();
         let is_theirs = |file: &DirEntry| file.file_name().to_string_lossy().starts_with(&begin);
         if files.filter(is_theirs).count() >= WAITING {
-            return Ok(Err(page::too_many_waiting()));
+            return Ok(Kept::Refused(page::too_many_waiting()));
         }
         let key = format!("{begin}{}", self.store.new_id::<String>());
         let path = self.uploads().join(&key);
@@ -44,10 +44,10 @@ impl WebBackend {
             // What stays is removed later.
             let _ = remove_file(&path).await;
         }
-        // The script puts the file's name in.
-        let too_big = || files::send_smaller('#', files::too_big(MAX_BYTES >> 20));
         match written {
-            Ok(is_whole) => Ok(is_whole.then_some(key).ok_or_else(too_big)),
+            Ok(true) => Ok(Kept::As(key)),
+            // The script puts the file's name in.
+            Ok(false) => Ok(Kept::Refused(files::send_smaller('#', files::too_big(MAX_BYTES >> 20)))),
             Err(error) => {
                 tracing::warn!(%error, "an upload couldn't be kept");
                 Err(Unavailable)

@@ -9,9 +9,9 @@ use futures::StreamExt;
 use tokio::time::timeout;
 
 use super::{Answer, Shared, SignedIn, UPLOAD_PATIENCE, unavailable};
-use crate::Unavailable;
 use crate::pages::MAX_FILES;
 use crate::session::Fields;
+use crate::{Kept, Unavailable};
 
 /// The longest name of one, in characters.
 const MAX_NAME: usize = 200;
@@ -34,8 +34,8 @@ pub(super) async fn upload(
     match timeout(UPLOAD_PATIENCE, site.backend.keep_upload(&signed_in.viewer, pieces.boxed())).await {
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, page::too_slow() + "\n").into_response()),
         Ok(kept) => match kept? {
-            Ok(key) => Ok(key.into_response()),
-            Err(why) => {
+            Kept::As(key) => Ok(key.into_response()),
+            Kept::Refused(why) => {
                 site.backend.refused("size");
                 Err((StatusCode::PAYLOAD_TOO_LARGE, why + "\n").into_response())
             }

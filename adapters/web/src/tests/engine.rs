@@ -11,7 +11,9 @@ use crate::views::{
     PageAction, PersonLine, PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage,
     Viewer, WorkflowPage, Workflows,
 };
-use crate::{Backend, Change, Cursor, Given, LoginLinks, Passkey, PasskeyLine, Passkeys, Result, Upload};
+use crate::{
+    Backend, Change, Cursor, Given, Kept, LoginLinks, Passkey, PasskeyLine, Passkeys, Result, Upload,
+};
 
 /// An engine whose outbox is a list.
 #[derive(Default)]
@@ -109,8 +111,8 @@ impl Backend for Engine {
     ) -> Result<()> {
         Ok(())
     }
-    async fn keep_upload(&self, _: &Viewer, _: Upload<'_>) -> Result<Result<String, String>> {
-        Ok(Err(String::new()))
+    async fn keep_upload(&self, _: &Viewer, _: Upload<'_>) -> Result<Kept> {
+        Ok(Kept::Refused(String::new()))
     }
     fn upload_path(&self, _: &str) -> Option<PathBuf> {
         None
