@@ -447,8 +447,11 @@ document.addEventListener("submit", async (event) => {
   const form = event.target, action = form.getAttribute("action");
   if (!live || !SENT_HERE.includes(action)) return;
   // A command's answer is in the conversation.
-  const isComposer = form.id === "composer", words = isComposer && text.value;
+  const isComposer = form.id === "composer";
   if (action === "/say" && !isComposer) return;
+  // Enter in a message on its way has left a new line, which makes it no other message.
+  if (isComposer) text.value = text.value.trimEnd();
+  const words = isComposer && text.value;
   event.preventDefault();
   const body = new URLSearchParams(new FormData(form, event.submitter)), buttons = form.querySelectorAll("button");
   // What was tried may have arrived: the same again is taken once, and what has changed since is something else.

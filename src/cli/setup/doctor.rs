@@ -173,7 +173,8 @@ fn next_step(checks: &[Check], config: &Config) -> String {
 /// An error whose last clause, if it has several, says what to do.
 fn failed(error: &dyn std::fmt::Display) -> Finding {
     let text = error.to_string();
-    let parts = text.rsplit_once(". ").or_else(|| text.rsplit_once("; "));
+    let sentence = text.rsplit_once(". ").filter(|(_, fix)| fix.starts_with(char::is_uppercase));
+    let parts = sentence.or_else(|| text.rsplit_once("; "));
     let (reason, fix) = parts.unwrap_or((text.as_str(), "look its code up in docs/troubleshooting.md"));
     Finding::error(reason, fix)
 }

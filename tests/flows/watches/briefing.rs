@@ -226,7 +226,9 @@ async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what
     assert!(asked.text.starts_with(effect), "{}", asked.text);
     let told = app.presses("ada", &asked, "Approve").await.text;
     assert!(told.contains("I'll remind you Thu 26 Nov 2026, 08:00"), "{told}");
-    let (gone, _) = call(&app, "watch.later", json!({"item": "other", "until": "2026-11-26"})).await;
-    assert!(gone.contains("That's gone."), "{gone}");
+    for other in ["other", "%", "______"] {
+        let (gone, _) = call(&app, "watch.later", json!({"item": other, "until": "2026-11-26"})).await;
+        assert!(gone.contains("That's gone."), "{other}: {gone}");
+    }
     app.ends_well().await;
 }

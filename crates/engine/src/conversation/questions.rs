@@ -127,7 +127,7 @@ impl Conversations {
         let is_clear = !wrote_since
             || certainty == Certainty::AskedFor
             || is_repeated
-            || verdicts::declines_all(text).is_some()
+            || (matches!(kind, QuestionKind::Approval { .. }) && verdicts::declines_all(text).is_some())
             || (certainty == Certainty::Firm && !may_be_for_another);
         let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
         let is_for_one = || is_only || answers_all_listed(text, &open) || !is_bare(text, kind, &asked);
@@ -211,7 +211,9 @@ impl Conversations {
             let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask.
-            let no = verdicts::declines_all(given);
+            let is_theirs = self.may_answer_for(&row.person_id, &question).await?;
+            let is_declined = is_theirs && matches!(question.kind, QuestionKind::Approval { .. });
+            let no = verdicts::declines_all(given).filter(|_| is_declined);
             if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;

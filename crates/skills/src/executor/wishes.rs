@@ -372,6 +372,8 @@ impl Offer {
         let ends = clocks.len() > 1 || (days.len() > 1 && is_day(start) && is_day(end));
         if (!clocks.is_empty() && (is_day(start) || given["all_day"].as_bool() == Some(true)))
             || (lengths.is_empty() && !ends && !lasts)
+            // A new one goes from the first to the last.
+            || (lengths.is_empty() && given["id"].is_null() && start.is_some() && end.is_none() && clocks.len() > 1)
         {
             return false;
         }

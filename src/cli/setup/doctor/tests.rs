@@ -60,9 +60,9 @@ fn what_an_error_says_to_do_is_its_fix() {
             "Free some",
         ),
         (
-            "x.token is not a token; it looks like 1:AAF...",
+            "x.token is not a token; it looks like 1:AAF... and comes from @BotFather",
             "x.token is not a token",
-            "it looks like 1:AAF...",
+            "it looks like 1:AAF... and comes from @BotFather",
         ),
         ("it failed", "it failed", "look its code up in docs/troubleshooting.md"),
     ] {

@@ -548,7 +548,8 @@ fn part(call: &CallContext<'_>, series: &Series, is_update: bool) -> Result<Part
     match (call.text("span"), instance) {
         _ if series.event()?.rule.is_none() => Ok(Part::All),
         (Some("all"), _) => Ok(Part::All),
-        (None, None) if !is_update => Ok(Part::All),
+        // One that a crash broke off may be of a version for which this was the whole series.
+        (None, None) if !is_update || call.is_retry => Ok(Part::All),
         (None | Some("one"), Some(instance)) => Ok(Part::One(instance)),
         (Some(_), Some(instance)) => Ok(Part::Following(instance)),
         (_, None) => Err(SkillError::params(ours!(l10n::calendar::which_instance)).into()),

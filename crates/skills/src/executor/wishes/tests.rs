@@ -90,6 +90,8 @@ fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
         (THURSDAY, json!({"end": "2026-12-03T18:00"}), false),
         (LONG, until("2026-12-03T17:00"), true),
         (LONG, until("2026-12-03T23:00"), false),
+        (LONG, from("2026-12-03T17:00"), false),
+        (LONG, json!({"id": "e1", "start": "2026-12-03T16:00"}), true),
         (HALF, until("2026-12-03T16:30"), true),
         (HALF, until("2026-12-03T18:00"), false),
         (TITLE, from("2026-12-03T16:00"), true),
