@@ -147,7 +147,8 @@ async fn a_form_is_filled_in_step_by_step_and_what_does_not_fit_is_asked_again()
         let app = app(&world, revision, "all").await;
         let title = app.says("ada", "note it").await;
         assert!(title.text.contains("About the note\ntitle\n"), "{}", title.text);
-        let copies = app.says("ada", "Soup").await;
+        // What is said is the answer, also if it would decline approvals.
+        let copies = app.says("ada", "No to all, says Erin").await;
         assert!(copies.text.contains("copies (1 to 9)") && copies.text.contains("`skip`"), "{}", copies.text);
         let again = app.says("ada", "a few").await;
         assert!(
@@ -166,7 +167,7 @@ async fn a_form_is_filled_in_step_by_step_and_what_does_not_fit_is_asked_again()
         let done = app.says("ada", "no").await;
         assert_eq!(
             answered(&world),
-            [r#"{"action": "accept", "content": {"public": false, "title": "Soup"}}"#]
+            [r#"{"action": "accept", "content": {"public": false, "title": "No to all, says Erin"}}"#]
         );
         ends_with(&app, &done, "completed").await;
         app.ends_well().await;
