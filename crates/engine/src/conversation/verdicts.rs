@@ -377,9 +377,10 @@ pub(super) fn declined(text: &str) -> Option<String> {
     let text = text.split_inclusive('?').next().unwrap_or_default();
     // "No, is for Bob" asks nothing, and "no, is fine" is no no.
     let asks = |at: usize| {
-        let first = words(&text[at..]).next().unwrap_or_default();
+        let text = text[at..].trim_start();
+        let first = words(text).next().unwrap_or_default();
         let is_verb = VERBS_ASKING.contains(&first) && text.ends_with('?');
-        ASKING.contains(&first) || (is_verb && first_tokens(&text[at..]).is_empty())
+        ASKING.contains(&first) || (is_verb && first_tokens(text).is_empty())
     };
     let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(char::is_alphabetic));
     let (at, _) = starts.find(|(at, _)| asks(*at))?;
