@@ -238,8 +238,9 @@ fn a_browser_adds_a_passkey_signs_in_with_it_and_lands_where_it_was_going() {
     chromium.shows("[role=alert] >> text=This device already has a passkey for you.");
     assert_eq!(chromium.run("return errors;"), json!([]));
 
-    chromium
-        .run("await page.click('button:text-is(\"Sign out\") >> nth=0'); await page.waitForURL(/login\\?out$/);");
+    chromium.run(
+        "await page.click('button:text-is(\"Sign out\") >> nth=0'); await page.waitForURL(/login\\?out$/);",
+    );
     chromium.shows("#passkey button");
     look_at_all(&mut chromium, "login-passkey");
     chromium.run("await page.click('#passkey button'); await page.waitForURL(/\\d\\/$/);");
@@ -247,8 +248,9 @@ fn a_browser_adds_a_passkey_signs_in_with_it_and_lands_where_it_was_going() {
     chromium.shows("text=this browser · with a passkey");
 
     // A page that needs a sign-in is where one lands.
-    chromium
-        .run("await page.click('button:text-is(\"Sign out\") >> nth=0'); await page.waitForURL(/login\\?out$/);");
+    chromium.run(
+        "await page.click('button:text-is(\"Sign out\") >> nth=0'); await page.waitForURL(/login\\?out$/);",
+    );
     chromium.run(&format!("await page.goto({});", at("/search?q=milk#main")));
     // A person who says no can try again.
     chromium.run("await device.send('WebAuthn.setUserVerified', { authenticatorId: authenticator, isUserVerified: false });");
