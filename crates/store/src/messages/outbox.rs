@@ -349,7 +349,7 @@ pub async fn by_receipt(
 ) -> Result<Option<(OutboxId, Option<TurnId>, String)>> {
     const SQL: &str = "SELECT o.id, o.turn_id, CASE WHEN o.state = 'sent' THEN o.receipt ELSE '' END \
                        FROM conversations c JOIN outbox o ON o.conversation_id = c.id \
-                       AND (o.receipt = $3 OR o.receipts LIKE '%,' || $3 || ',%') \
+                       AND (o.receipt = $3 OR (o.receipts IS NOT NULL AND o.receipts LIKE '%,' || $3 || ',%')) \
                        WHERE c.channel = $1 AND (c.place = $2 OR c.place LIKE $2 || '/%') ORDER BY o.seq DESC LIMIT 1";
     store.first(SQL, &[channel.into(), place.into(), receipt.into()]).await
 }

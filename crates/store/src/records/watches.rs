@@ -364,12 +364,16 @@ pub fn set_item(batch: &mut Batch, item: &ItemRow, state: ItemState, later_at: O
 
 /// Something that was found for this person: by its own id or, the newest that they were told of first, by that of the thing.
 pub async fn item(store: &Store, person: &PersonId, id: &ItemId) -> Result<Option<ItemRow>> {
+    let found =
+        store.first(select_items!("WHERE id = $1 AND person_id = $2"), &[id.into(), person.into()]).await?;
+    if found.is_some() {
+        return Ok(found);
+    }
     let sql = select_items!(
-        "WHERE person_id = $2 AND (id = $1 OR (state NOT IN ('new', 'unfit') AND replace(thing, $3, '') <> thing)) \
-         ORDER BY id = $1 DESC, seq DESC"
+        "WHERE person_id = $1 AND state NOT IN ('new', 'unfit') AND replace(thing, $2, '') <> thing ORDER BY seq DESC"
     );
     let of_thing = format!("\"id\":{},", serde_json::Value::from(id.as_str()));
-    store.first(sql, &[id.into(), person.into(), of_thing.into()]).await
+    store.first(sql, &[person.into(), of_thing.into()]).await
 }
 
 /// The ids of what a person has taken off the list, or put off, since a time.
