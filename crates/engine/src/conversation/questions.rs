@@ -211,9 +211,11 @@ impl Conversations {
             let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask.
-            let is_theirs = self.may_answer_for(&row.person_id, &question).await?;
-            let is_declined = is_theirs && matches!(question.kind, QuestionKind::Approval { .. });
-            let no = verdicts::declines_all(given).filter(|_| is_declined);
+            let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+            let no = match verdicts::declines_all(given).filter(|_| is_approval) {
+                Some(no) => self.may_answer_for(&row.person_id, &question).await?.then_some(no),
+                None => None,
+            };
             if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;

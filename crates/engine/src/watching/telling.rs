@@ -221,11 +221,16 @@ impl Scheduler {
     /// What others of the person's watches that only tell have found, too: what they are to tell, and emails that were told.
     /// Anything else, such as an event that begins, may be told again.
     async fn twins(&self, watch: &WatchRow, items: &[ItemRow]) -> Result<Vec<Twin>> {
-        let (store, mut twins) = (&self.conversations.store, Vec::new());
-        for twin in watches::found_by_others(store, &watch.id, (part_of(items).0, LINES as i64)).await? {
+        let store = &self.conversations.store;
+        let found = watches::found_by_others(store, &watch.id, (part_of(items).0, LINES as i64)).await?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (all, mut twins) = (watches::of_person(store, &watch.person_id).await?, Vec::new());
+        for twin in found {
             let Some(item) = items.iter().find(|item| is_same(item, &twin)) else { continue };
-            let Some(id) = &twin.watch_id else { continue };
-            let Some(other) = watches::by_id(store, id).await? else { continue };
+            let is_its = |other: &&WatchRow| twin.watch_id.as_ref() == Some(&other.id);
+            let Some(other) = all.iter().find(is_its).cloned() else { continue };
             let counts = match twin.state {
                 ItemState::New => other.state == WatchState::Active,
                 _ => item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail),
