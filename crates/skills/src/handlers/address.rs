@@ -53,8 +53,7 @@ pub(crate) fn host(url: &Url) -> &str {
 }
 
 fn build(resolver: Option<Arc<PublicOnly>>) -> Result<Client, String> {
-    // It fails if another part has installed it already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    adjutant_models::provider::install_tls();
     let mut builder = Client::builder()
         .connect_timeout(CONNECT)
         .redirect(reqwest::redirect::Policy::none())

@@ -95,14 +95,18 @@ pub(in crate::builtin) async fn put_back(
 ) -> Result<Outcome> {
     let Some(scope) = Scope::of_change(call, account) else { return Ok(Outcome::Impossible) };
     let (mut before, after) = (read(before), read(after));
-    let done = done(call, scope.account(), before.as_ref(), after.as_ref()).await?;
     let now: Option<StoredEvent<'_>> = backend::find(call, &scope, uid).await?;
     let (old, new) = (before.as_ref().map(content), after.as_ref().map(content));
     let settled =
         |now: Option<&StoredEvent<'_>>| without_writing(&now.map(|now| content(&now.series)), &old, &new);
-    if let Some(outcome) = settled(now.as_ref()) {
-        // It may have been put back before a crash.
-        return Ok(if call.is_retry && outcome == Outcome::Done { done } else { outcome });
+    let settled_now = settled(now.as_ref());
+    // It may have been put back before a crash.
+    if let Some(outcome) = settled_now.filter(|outcome| !call.is_retry || *outcome != Outcome::Done) {
+        return Ok(outcome);
+    }
+    let done = done(call, scope.account(), before.as_ref(), after.as_ref()).await?;
+    if settled_now.is_some() {
+        return Ok(done);
     }
     if let (Some(now), Some(before)) = (&now, &mut before) {
         before.follow(&now.series, call.now());

@@ -199,8 +199,10 @@ pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
 
 /// What would be taken back. It is as risky as telling guests where a server does that.
 pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
-    let mut preview = Preview { text: told(call).await?.map(l10n::undo::take_back), ..Preview::default() };
-    for step in last_changes(call).await? {
+    let Some((_, rows)) = last_turn(call).await? else { return Ok(Preview::default()) };
+    let text = Some(l10n::undo::take_back(in_words(call, &rows)));
+    let mut preview = Preview { text, ..Preview::default() };
+    for (step, _) in joined(&rows) {
         if let Step::Event { before, after, account, .. } = step
             && preview.risk < Risk::High
             && calendar::tells_guests(call, &account, (before.as_deref(), after.as_deref())).await?
@@ -214,9 +216,12 @@ pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
 
 /// What would be taken back, in words.
 pub(crate) async fn told(call: &CallContext<'_>) -> Result<Option<String>> {
-    let Some((_, rows)) = last_turn(call).await? else { return Ok(None) };
+    Ok(last_turn(call).await?.map(|(_, rows)| in_words(call, &rows)))
+}
+
+fn in_words(call: &CallContext<'_>, rows: &[UndoRow]) -> String {
     let lines = rows.iter().map(|row| one_line(&what(call.registry, row), 200));
-    Ok(Some(lines.collect::<Vec<_>>().join("; ")))
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 /// What a call of this person changed.
