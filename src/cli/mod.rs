@@ -83,7 +83,10 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode> {
 
 /// The width of the terminal at stdout, or 100 columns without one.
 fn columns() -> usize {
-    Some(render::columns(io::stdout())).filter(|columns| *columns > 0).unwrap_or(100)
+    match render::columns(io::stdout()) {
+        0 => 100,
+        columns => columns,
+    }
 }
 
 /// Asks on the terminal; `instead` says what to use without one.

@@ -20,7 +20,6 @@ use crate::service::{build_services, load_roles, load_skills, missing_models, ro
 
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
     let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
-    let paths = role_paths(config);
     let (text, is_ok) = match command {
         Command::List => (list(&load_roles(config, &skills)), true),
         Command::Show { name } => {
@@ -29,7 +28,7 @@ pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
             let offered = offered(&skills, &services.accounts.of_owners(), true);
             (show_named(&load_roles(config, &skills), name, &offered)?, true)
         }
-        Command::Check { path } => check(config, &paths, path.as_deref(), &skills),
+        Command::Check { path } => check(config, path.as_deref(), &skills),
     };
     conclude(&text, is_ok)
 }
@@ -94,13 +93,12 @@ fn show(role: &Role, offered: &BTreeMap<String, AccessLevel>) -> String {
     out
 }
 
-fn check(config: &Config, paths: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
+fn check(config: &Config, path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
     let mut set = match path {
-        None => RoleSet::load(paths, skills).without(&config.role_denials, skills),
+        None => load_roles(config, skills),
         Some(path) => {
             // The file may delegate to any role in use.
-            let all: Vec<PathBuf> =
-                std::iter::once(path.to_path_buf()).chain(paths.iter().cloned()).collect();
+            let all: Vec<PathBuf> = std::iter::once(path.to_path_buf()).chain(role_paths(config)).collect();
             let mut set = RoleSet::load(&all, skills);
             let is_here = |file: &str| Path::new(file) == path || Path::new(file).parent() == Some(path);
             set.roles.retain(|role| is_here(&role.file));

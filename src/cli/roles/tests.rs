@@ -18,7 +18,9 @@ fn files(all: &[(&str, &str)]) -> TempDir {
 /// The output of `roles check` for these files.
 fn checked(all: &[(&str, &str)]) -> (String, bool) {
     let folder = files(all);
-    let (text, is_ok) = check(&Config::in_dir("/data"), &[folder.path().to_path_buf()], None, &registry());
+    let mut config = Config::in_dir("/data");
+    config.roles = vec![folder.path().to_path_buf()];
+    let (text, is_ok) = check(&config, None, &registry());
     (text.replace(&folder.path().display().to_string(), "FOLDER"), is_ok)
 }
 
@@ -186,11 +188,9 @@ fn every_problem_is_told_with_its_line() {
 fn one_file_is_checked_alone_and_may_use_all_roles() {
     let role = "name = \"boss\"\ndescription = \"Leads\"\nprompt = \"p\"\ndelegates_to = [\"reviewer\"]\n";
     let folder = files(&[("boss.toml", role), ("broken.toml", "name = 1\n")]);
-    let (text, is_ok) =
-        check(&Config::in_dir("/data"), &[], Some(&folder.path().join("boss.toml")), &registry());
+    let (text, is_ok) = check(&Config::in_dir("/data"), Some(&folder.path().join("boss.toml")), &registry());
     assert_eq!((text.as_str(), is_ok), ("1 role: no problems\n", true));
-    let (text, is_ok) =
-        check(&Config::in_dir("/data"), &[], Some(&folder.path().join("none.toml")), &registry());
+    let (text, is_ok) = check(&Config::in_dir("/data"), Some(&folder.path().join("none.toml")), &registry());
     assert!(!is_ok && text.contains("there is no such file or folder"), "{text}");
 }
 
@@ -200,12 +200,12 @@ fn a_model_that_is_not_there_is_told() {
     let file =
         "name = \"lawyer\"\ndescription = \"Reads\"\nprompt = \"You read.\"\nmodel = { name = \"big\" }\n";
     std::fs::write(folder.path().join("lawyer.toml"), file).unwrap();
-    let paths = [folder.path().to_path_buf()];
     let mut config = Config::in_dir("/data");
-    let (text, is_ok) = check(&config, &paths, None, &registry());
+    config.roles = vec![folder.path().to_path_buf()];
+    let (text, is_ok) = check(&config, None, &registry());
     assert!(text.contains("lawyer.toml: warning: there is no model 'big'"), "{text}");
     assert!(is_ok);
     // Only the provider knows its models.
     config.model.main.first.provider = "openai".into();
-    assert!(!check(&config, &paths, None, &registry()).0.contains("big"));
+    assert!(!check(&config, None, &registry()).0.contains("big"));
 }

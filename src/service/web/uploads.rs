@@ -1,7 +1,6 @@
 //! Files that are uploaded on the page. They lie in the folder of files until their message is fetched; one that is never
 //! sent is removed with the files that nobody knows.
 
-use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use adjutant_l10n::{files, page};
 use adjutant_web::views::Viewer;
 use adjutant_web::{Kept, Result, Unavailable, Upload};
 use futures::StreamExt;
-use tokio::fs::{File, create_dir_all, remove_file};
+use tokio::fs::{File, create_dir_all, read_dir, remove_file};
 use tokio::io::AsyncWriteExt;
 
 use super::WebBackend;
@@ -31,10 +30,13 @@ impl WebBackend {
     }
 
     pub(super) async fn keep(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Kept> {
-        let begin = begin(viewer);
-        let files = std::fs::read_dir(self.uploads()).into_iter().flatten().flatten();
-        let is_theirs = |file: &DirEntry| file.file_name().to_string_lossy().starts_with(&begin);
-        if files.filter(is_theirs).count() >= WAITING {
+        let (begin, mut waiting) = (begin(viewer), 0);
+        if let Ok(mut files) = read_dir(self.uploads()).await {
+            while let Ok(Some(file)) = files.next_entry().await {
+                waiting += usize::from(file.file_name().to_string_lossy().starts_with(&begin));
+            }
+        }
+        if waiting >= WAITING {
             return Ok(Kept::Refused(page::too_many_waiting()));
         }
         let key = format!("{begin}{}", self.store.new_id::<String>());
