@@ -234,7 +234,7 @@ pub(super) fn react(world: &mut World, method: &str, arguments: &Value) -> Value
     if !world.scopes.contains(&"reactions:write") {
         return json!({"ok": false, "error": "missing_scope", "needed": "reactions:write"});
     }
-    if !["eyes", "white_check_mark"].contains(&name) {
+    if name != "eyes" {
         return failed("invalid_name");
     }
     let Some(message) = world.find_mut(text("channel"), text("timestamp")) else {
