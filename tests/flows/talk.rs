@@ -318,7 +318,7 @@ async fn the_31st_of_every_month_is_the_last_day_of_a_shorter_one() {
 }
 
 #[tokio::test]
-async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_question() {
+async fn undo_takes_back_a_whole_message_and_says_that_a_question_is_still_open() {
     let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in [
@@ -358,16 +358,17 @@ async fn undo_takes_back_a_whole_message_and_nothing_that_is_older_than_a_questi
     1 open task:
     - milk
     > undo
-    “undo” didn't work: you still have a question to answer: Delete 1 task. Answer that first, then say “undo” again
+    Undone: Added “milk”
+    One question is waiting for your answer: `/status` shows it
     > /undo
-    you still have a question to answer: Delete 1 task. Answer that first, then say “undo” again
+    There's nothing to undo in your last ten messages
+    One question is waiting for your answer: `/status` shows it
     > add bread to my to-do list
     Added “bread”
     > yes to 13
     “delete all my tasks” didn't work: what it would do has changed since the question was asked, so it wasn't done. Ask again
     > show my tasks
-    2 open tasks:
-    - milk
+    1 open task:
     - bread
     ");
     app.ends_well().await;

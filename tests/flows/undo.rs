@@ -188,6 +188,30 @@ async fn what_was_undone_stands_before_what_was_not() {
 }
 
 #[tokio::test]
+async fn what_a_waiting_turn_has_done_is_undone_only_after_its_question_is_answered() {
+    let mail = json!({"to": ["bob@example.test"], "subject": "Hello", "body": "Bye"});
+    let script =
+        Scripted::new().orchestrator(move |request| match (has_results(request), user_text(request)) {
+            (true, _) => text("Done."),
+            (_, "figs") => direct("a", "tasks.create", json!({"title": "figs"})),
+            _ => calls(vec![
+                direct("a", "tasks.create", json!({"title": "milk"})),
+                direct("b", "email.send", mail.clone()),
+            ]),
+        });
+    let app = scripted_with(script, ask_each).await;
+    app.says("ada", "figs").await;
+    let asked = app.says("ada", "both").await;
+    let said = app.says("ada", "/undo").await.text;
+    assert!(said.starts_with("you still have a question to answer: "), "{said}");
+    assert_eq!(tasks(&app).await, ["figs open", "milk open"]);
+    app.presses("ada", &asked, "Reject").await;
+    assert_eq!(app.says("ada", "/undo").await.text, "Undone: Added “milk”");
+    assert_eq!(tasks(&app).await, ["figs open"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_undone_is_no_success_and_says_why() {
     let app = scripted_with(obedient(), ask_each).await;
     let approved = async |wish: &str| {

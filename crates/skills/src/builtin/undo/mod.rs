@@ -6,6 +6,8 @@
 //! - A call is taken back once: its row names the call that did.
 //! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails, and the
 //!   next one goes on with what was done before.
+//! - A question of a later turn stays open, and that is said, because "undo" may have meant what it asks. What a turn did
+//!   before it asked is undone only once that turn is over.
 //! - Guests of an event that is put back are told by its server or not at all, and which of these is said.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
@@ -28,7 +30,7 @@ use adjutant_types::{
     ours,
 };
 
-use super::{CallContext, Idempotency, Preview, calendar};
+use super::{CallContext, Idempotency, Preview, calendar, under};
 use crate::accounts::PersonAccounts;
 use crate::call::CallError;
 use crate::{ErrorKind, Failure, Handler, Output, Registry, Result, Risk, SkillError};
@@ -73,9 +75,10 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 
 /// Takes back the effects of the last turn that had any.
 pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let effects = last_effects(call).await?;
+    let (turn, effects) = last_turn(call).await?.unwrap_or_default();
+    let waiting = waiting_since(call, &turn).await?;
     if effects.is_empty() {
-        return Ok(Output::ours(l10n::undo::nothing(), json!({"undone": 0})));
+        return Ok(Output::ours(under(l10n::undo::nothing(), waiting), json!({"undone": 0})));
     }
     let changes = joined(&effects);
     let mut outcomes: Vec<Outcome> = effects.iter().map(|row| outcome_without_steps(call, row)).collect();
@@ -107,7 +110,7 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     if !taint.is_clean() {
         data["sources"] = json!(taint.label());
     }
-    let lines: Vec<String> = lines.iter().map(ErrorText::whole).collect();
+    let lines: Vec<String> = lines.iter().map(ErrorText::whole).chain(waiting).collect();
     Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
 }
 
@@ -170,26 +173,24 @@ fn outcome_without_steps(call: &CallContext<'_>, row: &UndoRow) -> Outcome {
     }
 }
 
-/// Refuses while a later turn than this one waits for an answer: the person may mean that.
-async fn check_nothing_waits(call: &CallContext<'_>, turn: &TurnId) -> Result<()> {
-    let (store, ctx) = (call.store(), call.ctx);
-    let (open, _) = questions::open_and_read(store, &ctx.turn.conversation.id).await?;
-    let seq = turns::by_id(store, turn).await?.map(|turn| turn.seq);
-    for question in open.iter().filter(|question| question.person_id == ctx.turn.person.id) {
-        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != ctx.turn.id);
-        if asking.map(|turn| turn.seq) > seq {
+/// Says that questions of turns after this one wait for the person's answer. Fails if such a turn has changed something
+/// before it asked: that was done last, and its turn isn't over.
+async fn waiting_since(call: &CallContext<'_>, turn: &TurnId) -> Result<Option<String>> {
+    let (store, here) = (call.store(), &call.ctx.turn);
+    let (open, _) = questions::open_and_read(store, &here.conversation.id).await?;
+    let (seq, mut waiting) = (turns::by_id(store, turn).await?.map(|turn| turn.seq), 0_usize);
+    for question in open.iter().filter(|question| question.person_id == here.person.id) {
+        let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != here.id);
+        if asking.map(|turn| turn.seq) <= seq {
+            continue;
+        }
+        if !effects_of(call, &question.turn_id).await?.0.is_empty() {
             let subject = wording::questions::subject(question);
             return Err(SkillError::params(ours!(l10n::undo::question_open, subject)).into());
         }
+        waiting += 1;
     }
-    Ok(())
-}
-
-/// The effects of the last turn of this person here that had any.
-async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>> {
-    let Some((turn, rows)) = last_turn(call).await? else { return Ok(Vec::new()) };
-    check_nothing_waits(call, &turn).await?;
-    Ok(rows)
+    Ok((waiting > 0).then(|| l10n::assistant::waiting(waiting)))
 }
 
 pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
@@ -246,15 +247,7 @@ async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow
         turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)
             .await?;
     for turn in before {
-        let mut rows = executions::effects_of(call.store(), &turn).await?;
-        let is_refusal = rows.iter().any(was_refused);
-        let has_effect = |row: &UndoRow| {
-            row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
-        };
-        rows.retain(|row| {
-            let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
-            is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
-        });
+        let (rows, is_refusal) = effects_of(call, &turn).await?;
         match refused {
             _ if rows.is_empty() => {}
             0 => return Ok(Some((turn, rows))),
@@ -263,4 +256,18 @@ async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow
         refused += usize::from(is_refusal);
     }
     Ok(None)
+}
+
+/// The effects of a turn that weren't undone, and whether it was told that something can't be.
+async fn effects_of(call: &CallContext<'_>, turn: &TurnId) -> Result<(Vec<UndoRow>, bool)> {
+    let mut rows = executions::effects_of(call.store(), turn).await?;
+    let is_refusal = rows.iter().any(was_refused);
+    let has_effect = |row: &UndoRow| {
+        row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
+    };
+    rows.retain(|row| {
+        let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
+        is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
+    });
+    Ok((rows, is_refusal))
 }
