@@ -139,7 +139,9 @@ impl<'a> Evidence<'a> {
                     || names.iter().any(|name| named(&|called| own_words::hold_name(called, name)))
                     || answers.as_ref().is_some_and(|mail| self.points_at(wish, mail))
             }
-            Target::Thing(thing) => self.points_at(wish, thing) || named(&|called| self.means(called, thing)),
+            Target::Thing(thing) => {
+                self.points_at(wish, thing) || named(&|called| self.means(wish.kind, called, thing))
+            }
             Target::Text(text) => own_words::say_the_same(text, &wish.text, self.name),
             Target::Typed(_) | Target::Url(_) | Target::Query(_) => self.is_typed(target),
             Target::Time(when, pattern) => {
@@ -204,14 +206,23 @@ impl<'a> Evidence<'a> {
         is_labelled || is_only || is_every
     }
 
-    /// Whether words mean a thing by its title, and nothing else that was shown. Of what was shown, a letter may be wrong.
-    fn means(self, called: &str, thing: &Thing) -> bool {
+    /// Whether words of a wish for this kind mean a thing by its title, and nothing else that was shown. Of what was shown, a
+    /// letter may be wrong.
+    fn means(self, wished: ActionKind, called: &str, thing: &Thing) -> bool {
         let of_watch = (thing.noun == "watch").then(|| own_words::without(called, &WATCHING));
         let called = of_watch.as_deref().unwrap_or(called);
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
-        // Of what is watched, only another watch.
-        let is_rival = |other: &Thing| !is_it(other) && (thing.noun != "watch" || other.noun == "watch");
+        let noun = wished.as_str().split('.').next();
+        let is_for_own = matches!(noun, Some("task" | "event" | "schedule" | "contact" | "memory"));
+        let may_be_meant = |other: &Thing| match other.noun {
+            // Of what is watched, only another watch.
+            other if thing.noun == "watch" => other == "watch",
+            // No such wish acts on an email, whatever its sender calls it.
+            "mail" | "file" => !is_for_own,
+            _ => true,
+        };
+        let is_rival = |other: &Thing| !is_it(other) && may_be_meant(other);
         // The words may name an email's sender, too: of what was shown, the id has that.
         let sender = |other: &Thing| other.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
         let by_sender = |other: &Thing| format!("{} {}", other.title, sender(other).unwrap_or_default());
