@@ -214,6 +214,22 @@ fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish
     }
 }
 
+/// Whoever invites somebody chooses a title. If the exact one went first, "cancel lunch" about an invitation to a "Lunch & learn"
+/// would let a letter choose their own lunch with Sam.
+#[test]
+fn a_similar_title_asks_only_where_somebody_is_told_or_something_is_deleted() {
+    let judge = |kind: ActionKind, is_shared: bool| {
+        let lunch = Thing { is_shared, ..thing("event", "e1", "Lunch") };
+        let shown = Shown::new([(true, vec![lunch.clone(), thing("event", "e2", "Lunch & learn")])]);
+        let case = Case { shown, ..Case::new("", vec![wish(kind, &["lunch"], "")]) };
+        case.judge(kind, vec![Target::Thing(lunch)])
+    };
+    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
+    assert_eq!(judge(ActionKind::EventChange, false), Verdict::Wished(0));
+    assert_eq!(judge(ActionKind::EventChange, true), ambiguous);
+    assert_eq!(judge(ActionKind::EventDelete, false), ambiguous);
+}
+
 #[test]
 fn a_wrong_letter_names_only_what_was_shown_and_nobody() {
     let coffee = || thing("event", "e1", "Coffee with Sam");
