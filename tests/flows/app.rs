@@ -472,7 +472,8 @@ impl TestApp {
         let events = self.events.load(Ordering::SeqCst);
         let twice: Vec<_> = answers.iter().filter(|(_, count)| **count > 1).collect();
         assert!(twice.is_empty(), "answered twice: {twice:?}");
-        let is_ours = |event: &&String| event.starts_with("schedule:") || event.starts_with("watch:");
+        let ours = ["schedule:", "watch:", "rest:"];
+        let is_ours = |event: &&String| ours.iter().any(|name| event.starts_with(name));
         let sent = answers.keys().filter(|event| !is_ours(event)).count();
         assert_eq!(sent, events, "answered {answers:?}");
     }

@@ -287,7 +287,8 @@ impl Conversations {
     }
 
     /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
-    /// names by their numbers in the list, or all. Lists them if the text doesn't fit.
+    /// names by their numbers in the list, or all. Lists them if the text doesn't fit. What a typed answer says beside it
+    /// becomes a message, so that one turn answers that, and not each of those that go on.
     pub(super) async fn answer_across(
         &self,
         row: &InboxRow,
@@ -295,6 +296,8 @@ impl Conversations {
         given: &str,
     ) -> Result<()> {
         let instance = self.instance_for(row, conversation);
+        let typed = (row.kind == InboxKind::Answer).then_some(row.text.as_str());
+        let rest = typed.and_then(|text| verdicts::after_no(text, given));
         loop {
             let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
@@ -338,9 +341,12 @@ impl Conversations {
                 }
                 false => noted.join("\n").into(),
             };
-            // Its turn hears what else was written.
+            // Its turn hears what else was written, if that is no message.
             let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
-            message.turn = answered.map(|(question, _)| question.turn_id.clone());
+            message.turn = answered.filter(|_| rest.is_none()).map(|(question, _)| question.turn_id.clone());
+            if let Some(rest) = rest {
+                inbox::add_rest(&mut batch, row, rest, self.instance.owner(), now);
+            }
             match self.reply_with(row, message, batch).await {
                 // A turn woke up or went to sleep, or somebody else was faster.
                 Err(StoreError::Stale(_)) if !inbox::is_done(&self.store, row.id).await? => {}

@@ -398,6 +398,14 @@ pub(super) fn declines_all(text: &str) -> Option<String> {
     declined(text).filter(|no| rejects_all(no))
 }
 
+/// What follows the no of such a text, as it was written; none if nothing does.
+pub(super) fn after_no<'t>(text: &'t str, no: &str) -> Option<&'t str> {
+    let is_mark = |char: char| is_separator(char) || matches!(char, '–' | '—');
+    let at = text.to_lowercase().find(no)? + no.len();
+    let rest = text.get(at..)?.trim_start_matches(is_mark).trim_end();
+    (!rest.is_empty()).then_some(rest)
+}
+
 /// The no "to all" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to all, when is
 /// the planning, and did Frank write?"
 fn no_to_all_before(text: &str) -> Option<&str> {

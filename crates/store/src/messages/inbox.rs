@@ -16,6 +16,8 @@ const MAX_MENTIONS: usize = 20;
 pub const WATCH: &str = " watch:";
 /// How the name of a row begins that a button under a telling or a briefing brings: the id of its thing follows, and a colon.
 pub const LINE: &str = " line:";
+/// How the name of a row begins that holds what else an answer says: see [`add_rest`].
+const REST: &str = " rest:";
 /// How the name of a row begins that tells what its person did on the page.
 pub const PAGE: &str = " page:";
 
@@ -115,9 +117,9 @@ impl InboxRow {
         self.event.starts_with(WATCH) || is_spawn(&self.text)
     }
 
-    /// Whether it is about a thing from outside, so that no other row may share its turn.
+    /// Whether no other row may share its turn: it is about a thing from outside, or the rest of an answer.
     pub fn is_alone(&self) -> bool {
-        self.event.starts_with(WATCH) || self.event.starts_with(LINE)
+        [WATCH, LINE, REST].iter().any(|name| self.event.starts_with(name))
     }
 
     /// The voice note, until it is heard.
@@ -404,6 +406,14 @@ pub fn take_as_read(batch: &mut Batch, row: &InboxRow, turn: &TurnId) {
 pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
     let sql = "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'";
     batch.must(Stale::MessageTaken, sql, [turn.into(), id.into()]);
+}
+
+/// Adds what an answer says beside that as a message of its own.
+pub fn add_rest(batch: &mut Batch, answer: &InboxRow, rest: &str, instance: &InstanceId, now: i64) {
+    let sql = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, instance, received_at, taint, spoken, \
+        mentions, is_addressed) SELECT ' rest:' || event, conversation_id, person_id, 'said', $2, $3, $4, taint, spoken, \
+        mentions, is_addressed FROM inbox WHERE id = $1 ON CONFLICT (event) DO NOTHING";
+    batch.must(Stale::MessageExists, sql, [answer.id.into(), rest.into(), instance.into(), now.into()]);
 }
 
 /// Whether a row needs no more work.

@@ -330,6 +330,21 @@ fn almost_anything_may_follow_a_no_to_all() {
 }
 
 #[test]
+fn what_follows_a_no_to_all_is_read_as_it_was_written() {
+    for (text, rest) in [
+        ("no to all. Whens the planning?", "Whens the planning?"),
+        ("No to all – can Frank come?", "can Frank come?"),
+        ("eh? no to all!! Who is Mallory", "Who is Mallory"),
+        ("no to all whens the planning", "whens the planning"),
+        ("Nein zu allen, wann ist die Planung? Und wo? ", "wann ist die Planung? Und wo?"),
+    ] {
+        let no = declines_all(text).unwrap_or_default();
+        assert_eq!(after_no(text, &no), Some(rest), "{text}");
+    }
+    assert_eq!(after_no("No to all!", "no to all"), None);
+}
+
+#[test]
 fn a_text_may_begin_with_a_no() {
     for text in
         ["no! just undo", "No, just undo", "no! 10.45", "nein, 9.00", "nooo, undo that", "eh? no, the other"]
