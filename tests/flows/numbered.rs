@@ -20,6 +20,10 @@ async fn careful() -> TestApp {
         (false, "who is coming?") => text("Nobody is coming."),
         (false, said) if said.starts_with("who") || said.starts_with("when") => text("I don't know."),
         (false, "shall we?") => text("Shall I look it up?"),
+        (false, "lunch?") => text("It's at noon. Shall I add lunch to your calendar?"),
+        (false, "ja" | "yes please") => {
+            direct("l", "calendar.create_event", json!({"title": "Lunch", "start": "2026-11-27T12:00"}))
+        }
         (false, "no thx" | "no! leave that alone") => text("All right."),
         (false, "how?") => {
             direct("a", "tasks.create", json!({"title": "gold"})).saying("**1** short or **2** long?")
@@ -155,6 +159,34 @@ async fn a_no_right_after_an_offer_is_for_that_if_it_thanks_and_else_asked_back_
     app.rests().await;
     assert!(titles(&app).await.is_empty());
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_bare_yes_right_after_an_offer_for_own_things_is_for_that_and_approves_nothing() {
+    for (before, answer, is_for_offer) in [
+        (&["lunch?"] as &[&str], "ja", true),
+        (&["lunch?"], "yes please", true),
+        (&["lunch?"], "do it", false),
+        (&["lunch?", "hello"], "ja", false),
+        (&["shall we?"], "ja", false),
+    ] {
+        let app = careful().await;
+        app.says("ada", "bread").await;
+        for said in before {
+            app.says("ada", said).await;
+        }
+        let heard = app.says("ada", answer).await.text;
+        assert_eq!(heard.starts_with("Do you mean this?\n**13** "), !is_for_offer, "{answer}: {heard}");
+        app.rests().await;
+        let events =
+            app.store().count("SELECT count(*) FROM objects WHERE kind = 'event'", &[]).await.unwrap();
+        assert_eq!((events, titles(&app).await.len()), (i64::from(is_for_offer), 0), "{answer}: {heard}");
+        // The task still waits.
+        app.says("ada", "yes to 13").await;
+        app.rests().await;
+        assert_eq!(titles(&app).await, ["bread"], "{answer}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ use tokio::sync::OnceCell;
 pub use approval::Approved;
 use approval_policy::Judgement;
 pub use permissions::{offered, reach};
+pub use wishes::is_offer;
 pub(crate) use wishes::{mail_id, of_words};
 
 use adjutant_l10n as l10n;

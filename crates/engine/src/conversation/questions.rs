@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use adjutant_l10n as l10n;
+use adjutant_skills::executor::is_offer;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::people::Conversation;
@@ -98,11 +99,7 @@ impl Conversations {
             None if open.len() > 1 && verdicts::is_any(text) => Typed::Unclear,
             None => return Ok(None),
         };
-        // A thanked no right after our "Shall I look it up?" is for that; but silence is a yes to what is delayed.
-        if verdicts::is_thanked_no(text)
-            && open.iter().all(|question| question.delay().is_none())
-            && outbox::asks_since(&self.store, question, true).await?
-        {
+        if self.is_for_offer(text, &open, conversation.shared).await? {
             return Ok(None);
         }
         let kind = &question.kind;
@@ -112,7 +109,7 @@ impl Conversations {
             && is_bare(text, kind, &asked)
             && self.said_no_since(question, person, asked_at).await?)
             || questions::answered_another(&self.store, question, person, asked_at).await?
-            || outbox::asks_since(&self.store, question, false).await?;
+            || outbox::asked_since(&self.store, question, false).await?.is_some();
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
@@ -136,6 +133,21 @@ impl Conversations {
             // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
             _ => (!wrote_since || certainty >= Certainty::Firm).then_some(AnswerMatch::Unclear),
         })
+    }
+
+    /// Whether a text is for what a turn has asked in words, right before it and below the open questions: a thanked no for "Shall
+    /// I look it up?", a bare yes only for what we may offer to do with the person's own things. "Shall I send it?" may be
+    /// about an open question, and silence is a yes to what is delayed.
+    async fn is_for_offer(&self, text: &str, open: &[QuestionRow], is_shared: bool) -> Result<bool> {
+        let is_yes = !is_shared && verdicts::is_bare_yes(text);
+        let Some(newest) = open.last().filter(|_| is_yes || verdicts::is_thanked_no(text)) else {
+            return Ok(false);
+        };
+        if open.iter().any(|question| question.delay().is_some()) {
+            return Ok(false);
+        }
+        let asked = outbox::asked_since(&self.store, newest, true).await?;
+        Ok(asked.is_some_and(|asked| !is_yes || is_offer(&asked)))
     }
 
     /// Whether a person has written a text that begins with a no since a question was asked: "no! just undo".

@@ -273,6 +273,11 @@ pub(super) fn is_thanked_no(text: &str) -> bool {
     thanks && verdict(text) == Some(false) && !has_any(text, |clause| clause.has_act)
 }
 
+/// Whether it is a yes that names no act: "ja", "yes please". "Send it" may mean what was asked before.
+pub(super) fn is_bare_yes(text: &str) -> bool {
+    verdict(text) == Some(true) && !has_any(text, |clause| clause.has_act)
+}
+
 /// The yes or no to both to whom the only thing that is asked about goes.
 pub(super) fn verdict_on_both(text: &str, asked: &str) -> Option<bool> {
     let all = clauses(text)?;

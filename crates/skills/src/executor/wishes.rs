@@ -249,6 +249,11 @@ pub(super) async fn offer(ctx: &TurnContext) -> Result<Option<Offer>, StoreError
     Ok(told.and_then(|(text, at)| Offer::read(&text, utc(at).with_timezone(&turn.zone).naive_local())))
 }
 
+/// Whether an answer of ours ends with one offer that a yes may settle: to make or change something of the person's own.
+pub fn is_offer(text: &str) -> bool {
+    Offer::read(text, NaiveDateTime::default()).is_some_and(|offer| !offer.kinds.is_empty())
+}
+
 /// What the person has read and said yes to: an answer that offers one thing at its end, or a step of a plan.
 pub(super) struct Offer {
     kinds: Vec<ActionKind>,

@@ -294,13 +294,14 @@ pub async fn reschedule(
     store.write(batch).await.map(|_| ())
 }
 
-/// Whether a turn asked something here after the message of a question, in words alone; `is_last`: in our newest message.
-pub async fn asks_since(store: &Store, question: &QuestionRow, is_last: bool) -> Result<bool> {
-    const SQL: &str = "SELECT count(*) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
+/// The newest text in which a turn asked something here after the message of a question, in words alone; `is_last`: only if
+/// that is our newest message.
+pub async fn asked_since(store: &Store, question: &QuestionRow, is_last: bool) -> Result<Option<String>> {
+    const SQL: &str = "SELECT text FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL \
                        AND seq > (SELECT seq FROM outbox WHERE id = $2) AND turn_id IS NOT NULL AND choices = '[]' \
-                       AND (text LIKE '%?%' OR text LIKE '%？%') AND ($3 = 0 OR seq = \
-                       (SELECT max(seq) FROM outbox WHERE conversation_id = $1 AND sent_at IS NOT NULL))";
-    Ok(store.count(SQL, &values! { &question.conversation_id, &question.outbox_id, is_last }).await? > 0)
+                       AND (text LIKE '%?%' OR text LIKE '%？%') AND ($3 = 0 OR seq = (SELECT max(seq) FROM outbox \
+                       WHERE conversation_id = $1 AND sent_at IS NOT NULL)) ORDER BY seq DESC LIMIT 1";
+    store.value(SQL, &values! { &question.conversation_id, &question.outbox_id, is_last }).await
 }
 
 /// What a turn of a person had last told them when they wrote another one's message, without buttons, and when; none if that

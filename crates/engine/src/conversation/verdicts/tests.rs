@@ -330,6 +330,18 @@ fn almost_anything_may_follow_a_no_to_all() {
 }
 
 #[test]
+fn a_bare_yes_names_no_act() {
+    for text in ["yes", "ja", "yes please", "ja bitte", "はい", "ok"] {
+        assert!(is_bare_yes(text), "{text}");
+    }
+    for text in
+        ["send it", "yes, send it", "do it", "ja, mach das", "no", "yes to 13", "all of them", "lunch"]
+    {
+        assert!(!is_bare_yes(text), "{text}");
+    }
+}
+
+#[test]
 fn what_follows_a_no_to_all_is_read_as_it_was_written() {
     for (text, rest) in [
         ("no to all. Whens the planning?", "Whens the planning?"),
