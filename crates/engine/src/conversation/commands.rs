@@ -6,13 +6,10 @@ use adjutant_l10n as l10n;
 use adjutant_store::inbox::{self, InboxRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::turns::TurnRow;
-use adjutant_store::{
-    Batch, Result, access, control, executions, links, outbox, people, questions, turns, web,
-};
-use adjutant_turn::journal::TurnEvent;
+use adjutant_store::{Batch, Result, access, control, executions, links, people, questions, turns, web};
 use adjutant_turn::wording;
 use adjutant_types::invisible_chars::display_name;
-use adjutant_types::{ConversationId, InboxKind, TurnId, TurnStatus};
+use adjutant_types::{ConversationId, PersonId, TurnId, TurnStatus};
 use adjutant_workflows::trace;
 
 use super::answers::typed;
@@ -82,13 +79,7 @@ impl Conversations {
             return Ok(());
         }
         // After a crash here, the room doesn't hear of the answer.
-        let answers = row.platform_id().map(str::to_owned).into_iter().collect();
-        let note = outbox::Message { answers, ..outbox::Message::from(l10n::commands::answered_privately()) };
-        let mut batch = Batch::new();
-        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &note);
-        self.store.write(batch).await?;
-        self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
-        Ok(())
+        self.say_to(row, l10n::commands::answered_privately().into(), Batch::new()).await
     }
 
     /// The direct chat of a message's sender on its channel.
@@ -269,7 +260,7 @@ impl Conversations {
         let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
         let asked = self.newest(&open).await?;
         let before = match !is_command(&row.text) && verdicts::selects(given) {
-            true => self.asked_which_after(row).await?,
+            true => self.asked_which_before((&row.conversation_id, &row.person_id), row.id).await?,
             false => None,
         };
         let is_listed = before.is_some() || wording::questions::lists_all(&open);
@@ -306,11 +297,16 @@ impl Conversations {
         }
     }
 
-    /// To which answer the open questions were listed right before this; none if they weren't. "All" means those then.
-    async fn asked_which_after(&self, row: &InboxRow) -> Result<Option<String>> {
-        let before = inbox::text_before(&self.store, row).await?;
-        Ok(before.filter(|(kind, _)| *kind == InboxKind::Command).and_then(|(_, before)| {
-            if let Command::Answer(answer) = Command::read(&before) { Some(answer.to_owned()) } else { None }
+    /// To which answer the open questions were listed right before a row; none if they weren't. "All" means those then.
+    pub(super) async fn asked_which_before(
+        &self,
+        here: (&ConversationId, &PersonId),
+        row: i64,
+    ) -> Result<Option<String>> {
+        let before = inbox::last_command(&self.store, here, row).await?;
+        Ok(before.and_then(|before| match Command::read(&before) {
+            Command::Answer(answer) => Some(answer.to_owned()),
+            _ => None,
         }))
     }
 

@@ -34,7 +34,6 @@ use super::Conversations;
 use super::answers::{
     ALWAYS, Certainty, SHOW, Typed, agrees, by_number, certainty, is_bare, press, read, says_always,
 };
-use super::command::Command;
 use super::verdicts::{self, Verdicts};
 
 pub use super::answers::{button, is_for_all};
@@ -107,18 +106,20 @@ impl Conversations {
         // After "no to 13" or "no! just undo", a yes may confirm that; after our "Shall I look it up?", it may answer that.
         let may_be_for_another = (meaning.approves()
             && is_bare(text, kind, &asked)
-            && self.said_no_since(question, person, asked_at).await?)
+            && inbox::texts_since(&self.store, &conversation.id, person, asked_at, &question.turn_id)
+                .await?
+                .iter()
+                .any(|said| verdicts::begins_with_no(said)))
             || questions::answered_another(&self.store, question, person, asked_at).await?
             || outbox::asked_since(&self.store, question, false).await?.is_some();
         let wrote_since = may_be_for_another
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
         // "Which one do you mean?" was answered if a yes or a no comes next. A yes after a no is none: it may mean the no.
         let is_repeated = wrote_since && is_only && (open.len() == 1 || verdicts::selects(text)) && {
-            let last = inbox::last_text(&self.store, &conversation.id, person).await?;
-            let last = last.filter(|(kind, _)| *kind == InboxKind::Command);
+            let last = self.asked_which_before((&conversation.id, person), i64::MAX).await?;
             let is_it =
-                |last: &str| certainty(last, kind) >= Certainty::Firm && (agrees(last) || !agrees(text));
-            last.is_some_and(|(_, last)| matches!(Command::read(&last), Command::Answer(last) if is_it(last)))
+                |last: String| certainty(&last, kind) >= Certainty::Firm && (agrees(&last) || !agrees(text));
+            last.is_some_and(is_it)
         };
         let certainty = certainty(text, kind);
         let is_clear = !wrote_since
@@ -139,22 +140,12 @@ impl Conversations {
     /// I look it up?", a bare yes only for what we may offer to do with the person's own things. "Shall I send it?" may be
     /// about an open question, and silence is a yes to what is delayed.
     async fn is_for_offer(&self, text: &str, open: &[QuestionRow], is_shared: bool) -> Result<bool> {
-        let is_yes = !is_shared && verdicts::is_bare_yes(text);
-        let Some(newest) = open.last().filter(|_| is_yes || verdicts::is_thanked_no(text)) else {
-            return Ok(false);
-        };
-        if open.iter().any(|question| question.delay().is_some()) {
+        let (Some(is_yes), Some(newest)) = (verdicts::to_offer(text), open.last()) else { return Ok(false) };
+        if (is_yes && is_shared) || open.iter().any(|question| question.delay().is_some()) {
             return Ok(false);
         }
         let asked = outbox::asked_since(&self.store, newest, true).await?;
         Ok(asked.is_some_and(|asked| !is_yes || is_offer(&asked)))
-    }
-
-    /// Whether a person has written a text that begins with a no since a question was asked: "no! just undo".
-    async fn said_no_since(&self, question: &QuestionRow, person: &PersonId, asked_at: i64) -> Result<bool> {
-        let (here, turn) = (&question.conversation_id, &question.turn_id);
-        let said = inbox::texts_since(&self.store, here, person, asked_at, turn).await?;
-        Ok(said.iter().any(|said| verdicts::begins_with_no(said)))
     }
 
     /// Whether a text may be for what a model said above its own question, in the same message.
@@ -243,15 +234,13 @@ impl Conversations {
                 return self.reply_with(row, which, Batch::new()).await;
             }
         }
-        let chosen = match row.kind {
-            InboxKind::Press => press(&row.text, &question, &asked),
-            _ => match read(&row.text, &question, &asked) {
-                Some(Typed::Answers(answers)) => answers
-                    .into_iter()
-                    .filter_map(|(at, answer)| Some((asked.get(at)?.clone(), answer)))
-                    .collect(),
-                _ => Vec::new(),
-            },
+        let chosen = match read(&row.text, &question, &asked) {
+            _ if row.kind == InboxKind::Press => press(&row.text, &question, &asked),
+            Some(Typed::Answers(answers)) => {
+                let of_question = |(at, answer): (usize, Answer)| Some((asked.get(at)?.clone(), answer));
+                answers.into_iter().filter_map(of_question).collect()
+            }
+            _ => Vec::new(),
         };
         self.answer_questions(row, &question, chosen).await
     }
@@ -308,8 +297,7 @@ impl Conversations {
         given: &str,
     ) -> Result<()> {
         let instance = self.instance_for(row, conversation);
-        let typed = (row.kind == InboxKind::Answer).then_some(row.text.as_str());
-        let rest = typed.and_then(|text| verdicts::after_no(text, given));
+        let rest = verdicts::after_no(&row.text, given).filter(|_| row.kind == InboxKind::Answer);
         loop {
             let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
@@ -348,8 +336,7 @@ impl Conversations {
                 closed.iter().map(|(question, answer)| wording::questions::noted(question, answer)).collect();
             let mut message: Message = match noted.is_empty() {
                 true => {
-                    let is_no = verdicts::refuses(given);
-                    wording::questions::which(&open, &self.newest(&open).await?, is_no)
+                    wording::questions::which(&open, &self.newest(&open).await?, verdicts::refuses(given))
                 }
                 false => noted.join("\n").into(),
             };
@@ -380,10 +367,8 @@ impl Conversations {
 
     /// The questions of the message with the newest open one.
     pub(super) async fn newest(&self, open: &[QuestionRow]) -> Result<Vec<QuestionRow>> {
-        match open.last() {
-            Some(question) => questions::of_message(&self.store, &question.outbox_id).await,
-            None => Ok(Vec::new()),
-        }
+        let Some(question) = open.last() else { return Ok(Vec::new()) };
+        questions::of_message(&self.store, &question.outbox_id).await
     }
 
     /// Waits a moment for a running turn to go to sleep, and returns it. A turn that just asked is about to: a
@@ -511,9 +496,18 @@ impl Conversations {
     /// The same with what else a message may have, such as buttons.
     pub(super) async fn reply_with(&self, row: &InboxRow, message: Message, mut batch: Batch) -> Result<()> {
         inbox::mark_done(&mut batch, row.id, message.turn.as_ref());
+        self.say_to(row, message, batch).await
+    }
+
+    /// The same to a row that is done.
+    pub async fn say_to(&self, row: &InboxRow, message: Message, batch: Batch) -> Result<()> {
         let answers = row.platform_id().map(str::to_owned).into_iter().collect();
-        let message = Message { answers, ..message };
-        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), &message);
+        self.say(row, &Message { answers, ..message }, batch).await
+    }
+
+    /// Says something where a row came from, in one commit with the rest of the batch.
+    pub async fn say(&self, row: &InboxRow, message: &Message, mut batch: Batch) -> Result<()> {
+        outbox::say(&self.store, &mut batch, &row.conversation_id, self.instance.owner(), message);
         self.store.write(batch).await?;
         self.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
         Ok(())

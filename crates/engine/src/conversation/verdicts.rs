@@ -267,15 +267,10 @@ pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
     whole.map_or_else(|| verdict(text), |only| only.verdict)
 }
 
-/// Whether it is a no with thanks, as people decline an offer: "no thx", "nein danke". "Don't send it, thanks" is more.
-pub(super) fn is_thanked_no(text: &str) -> bool {
+/// A yes or a thanked no that names no act, as people answer an offer: "yes please", "no thx". "Don't send it, thanks" is more.
+pub(super) fn to_offer(text: &str) -> Option<bool> {
     let thanks = ["thank", "thx", "danke", "ありがとう"].iter().any(|it| text.to_lowercase().contains(it));
-    thanks && verdict(text) == Some(false) && !has_any(text, |clause| clause.has_act)
-}
-
-/// Whether it is a yes that names no act: "ja", "yes please". "Send it" may mean what was asked before.
-pub(super) fn is_bare_yes(text: &str) -> bool {
-    verdict(text) == Some(true) && !has_any(text, |clause| clause.has_act)
+    verdict(text).filter(|is_yes| (*is_yes || thanks) && !has_any(text, |clause| clause.has_act))
 }
 
 /// The yes or no to both to whom the only thing that is asked about goes.

@@ -215,11 +215,10 @@ pub(super) async fn asked_about<'r>(
     let Some(question) = asked.filter(is_approval) else { return Ok(None) };
     let rows = executions::of_turn(&ctx.store, &question.turn_id).await?;
     let row = rows.into_iter().find(|row| question.execution_id.as_ref() == Some(&row.id));
-    let found = row.and_then(|row| {
+    Ok(row.and_then(|row| {
         let skill = registry.get(row.skill.as_deref()?)?;
         Some((question, row, &**skill))
-    });
-    Ok(found)
+    }))
 }
 
 /// The kinds of effects of a turn that wait for another one, or did when the turn was withdrawn.

@@ -80,19 +80,15 @@ pub struct UnheardNote {
 
 impl InboxRow {
     pub fn as_new<'a>(&'a self, instance: &'a InstanceId) -> NewRow<'a> {
+        let here = (&self.conversation_id, &self.person_id);
         NewRow {
-            event: self.event.clone(),
-            conversation_id: &self.conversation_id,
-            person_id: &self.person_id,
             kind: self.kind,
-            text: &self.text,
-            taint: self.taint.clone(),
             question_id: self.question_id.clone(),
-            instance,
             voice: self.unheard(),
             files: self.unfetched(),
             mentions: self.mentions.clone(),
             is_addressed: self.is_addressed,
+            ..NewRow::ours(self.event.clone(), here, &self.text, self.taint.clone(), instance)
         }
     }
 
@@ -443,15 +439,15 @@ pub async fn last_of_several(store: &Store, turn: &TurnId) -> Result<Option<Stri
     Ok(newest.into_iter().next().filter(|_| has_several).map(|(text,)| text))
 }
 
-/// The newest text of a person in a conversation, of whatever kind.
-pub async fn last_text(
+/// The newest text of a person in a conversation, before that of a row, if it is a command.
+pub async fn last_command(
     store: &Store,
-    conversation: &ConversationId,
-    person: &PersonId,
-) -> Result<Option<(InboxKind, String)>> {
-    const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
-                       AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1";
-    store.first(SQL, &[conversation.into(), person.into()]).await
+    (conversation, person): (&ConversationId, &PersonId),
+    before: i64,
+) -> Result<Option<String>> {
+    const SQL: &str = "SELECT text FROM (SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
+                       AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1) newest WHERE kind = 'command'";
+    store.value(SQL, &[conversation.into(), person.into(), before.into()]).await
 }
 
 /// The newest texts of a person in a conversation since a time, answers left out, the newest first. None that came before
@@ -473,14 +469,6 @@ pub async fn texts_since(
 pub async fn is_addressed(store: &Store, turn: &TurnId) -> Result<bool> {
     const SQL: &str = "SELECT CAST(coalesce(max(is_addressed), 1) AS BIGINT) FROM inbox WHERE turn_id = $1";
     Ok(store.count(SQL, &[turn.into()]).await? > 0)
-}
-
-/// The text that a person wrote in a conversation right before this one.
-pub async fn text_before(store: &Store, row: &InboxRow) -> Result<Option<(InboxKind, String)>> {
-    const SQL: &str = "SELECT kind, text FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
-                       AND event NOT LIKE ' %' AND id < $3 ORDER BY id DESC LIMIT 1";
-    let before = [(&row.conversation_id).into(), (&row.person_id).into(), row.id.into()];
-    store.first(SQL, &before).await
 }
 
 /// Whether an event whose name begins like this brought a message of this turn.

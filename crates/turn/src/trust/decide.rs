@@ -56,12 +56,10 @@ pub enum Verdict {
 
 /// Judges an effect in a tainted turn.
 pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
-    let always = action.targets.iter().find_map(|target| match target {
-        Target::Always(why) => Some(why),
-        _ => None,
-    });
-    if let Some(why) = always {
-        return Verdict::Ask(ApprovalReason::Because(why.clone()));
+    for target in &action.targets {
+        if let Target::Always(why) = target {
+            return Verdict::Ask(ApprovalReason::Because(why.clone()));
+        }
     }
     if action.reach() == Reach::Reads {
         let is_own = action.targets.iter().all(|target| evidence.is_typed(target));
@@ -69,10 +67,8 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
     }
     let asked: Vec<(usize, &Wish)> = evidence.asking_for(action).collect();
     if asked.is_empty() {
-        return Verdict::Ask(match evidence.wishes.failure {
-            Some(failure) => ApprovalReason::Unread(failure),
-            None => ApprovalReason::NotAskedFor,
-        });
+        let why = evidence.wishes.failure.map_or(ApprovalReason::NotAskedFor, ApprovalReason::Unread);
+        return Verdict::Ask(why);
     }
     if action.reach() == Reach::Own {
         let exact = asked.iter().find(|(_, wish)| wish.kind == action.kind);
@@ -139,9 +135,7 @@ impl<'a> Evidence<'a> {
                     || names.iter().any(|name| named(&|called| own_words::hold_name(called, name)))
                     || answers.as_ref().is_some_and(|mail| self.points_at(wish, mail))
             }
-            Target::Thing(thing) => {
-                self.points_at(wish, thing) || named(&|called| self.means(wish.kind, called, thing))
-            }
+            Target::Thing(thing) => self.points_at(wish, thing) || named(&|it| self.means(wish, it, thing)),
             Target::Text(text) => own_words::say_the_same(text, &wish.text, self.name),
             Target::Typed(_) | Target::Url(_) | Target::Query(_) => self.is_typed(target),
             Target::Time(when, pattern) => {
@@ -206,23 +200,22 @@ impl<'a> Evidence<'a> {
         is_labelled || is_only || is_every
     }
 
-    /// Whether words of a wish for this kind mean a thing by its title, and nothing else that was shown. Of what was shown, a
-    /// letter may be wrong.
-    fn means(self, wished: ActionKind, called: &str, thing: &Thing) -> bool {
+    /// Whether words mean a thing by its title, and nothing else that was shown. Of what was shown, a letter may be wrong.
+    fn means(self, wish: &Wish, called: &str, thing: &Thing) -> bool {
         let of_watch = (thing.noun == "watch").then(|| own_words::without(called, &WATCHING));
         let called = of_watch.as_deref().unwrap_or(called);
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
-        let noun = wished.as_str().split('.').next();
+        let noun = wish.kind.as_str().split('.').next();
         let is_for_own = matches!(noun, Some("task" | "event" | "schedule" | "contact" | "memory"));
-        let may_be_meant = |other: &Thing| match other.noun {
+        let is_rival = |other: &Thing| match other.noun {
+            _ if is_it(other) => false,
             // Of what is watched, only another watch.
-            other if thing.noun == "watch" => other == "watch",
+            noun if thing.noun == "watch" => noun == "watch",
             // No such wish acts on an email, whatever its sender calls it.
             "mail" | "file" => !is_for_own,
             _ => true,
         };
-        let is_rival = |other: &Thing| !is_it(other) && may_be_meant(other);
         // The words may name an email's sender, too: of what was shown, the id has that.
         let sender = |other: &Thing| other.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
         let by_sender = |other: &Thing| format!("{} {}", other.title, sender(other).unwrap_or_default());

@@ -330,18 +330,6 @@ fn almost_anything_may_follow_a_no_to_all() {
 }
 
 #[test]
-fn a_bare_yes_names_no_act() {
-    for text in ["yes", "ja", "yes please", "ja bitte", "はい", "ok"] {
-        assert!(is_bare_yes(text), "{text}");
-    }
-    for text in
-        ["send it", "yes, send it", "do it", "ja, mach das", "no", "yes to 13", "all of them", "lunch"]
-    {
-        assert!(!is_bare_yes(text), "{text}");
-    }
-}
-
-#[test]
 fn what_follows_a_no_to_all_is_read_as_it_was_written() {
     for (text, rest) in [
         ("no to all. Whens the planning?", "Whens the planning?"),
@@ -371,12 +359,18 @@ fn a_text_may_begin_with_a_no() {
 }
 
 #[test]
-fn a_no_with_thanks_is_how_people_decline_an_offer() {
+fn a_yes_or_a_no_with_thanks_that_names_no_act_is_for_an_offer() {
     for text in ["no thx", "No, thanks!", "nah thank you", "nein danke", "いいえ、ありがとう"] {
-        assert!(is_thanked_no(text), "{text}");
+        assert_eq!(to_offer(text), Some(false), "{text}");
     }
-    for text in ["no", "nah", "yes thanks", "don't send it, thanks", "no to all, thanks", "no thanks to Al"] {
-        assert!(!is_thanked_no(text), "{text}");
+    for text in ["yes", "ja", "yes please", "yes thanks", "ja bitte", "はい", "ok"] {
+        assert_eq!(to_offer(text), Some(true), "{text}");
+    }
+    for text in ["no", "nah", "don't send it, thanks", "no to all, thanks", "no thanks to Al"] {
+        assert_eq!(to_offer(text), None, "{text}");
+    }
+    for text in ["send it", "yes, send it", "do it", "ja, mach das", "yes to 13", "all of them", "lunch"] {
+        assert_eq!(to_offer(text), None, "{text}");
     }
 }
 

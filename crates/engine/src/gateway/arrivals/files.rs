@@ -97,7 +97,7 @@ impl Lanes {
         }
         if row.text != FILES_ALONE || has_more {
             // The answer to the message comes later.
-            return self.say(row, batch, sentence, Vec::new()).await;
+            return self.conversations.say(row, &sentence.into(), batch).await;
         }
         let taint = fetched.iter().fold(Taint::default(), |all, file| all.and(&Taint::by(&file.source)));
         self.conversations.add_answered(&mut batch, row, &taint, sentence);

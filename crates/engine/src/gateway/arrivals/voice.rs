@@ -23,8 +23,8 @@ use adjutant_models::voice::{Sound, Spoken, Transcript, Voice};
 use adjutant_store::inbox::{self, InboxRow, UnheardNote};
 use adjutant_store::spending::Amount;
 use adjutant_store::usage::{self, BackgroundCall};
-use adjutant_store::{Batch, Result, StoreError, outbox, people};
-use adjutant_turn::journal::{BudgetLedger, Reservation, TurnEvent, fail_point};
+use adjutant_store::{Batch, Result, StoreError, people};
+use adjutant_turn::journal::{BudgetLedger, Reservation, fail_point};
 use adjutant_turn::wording;
 use adjutant_turn::wording::voice::Unheard;
 use adjutant_types::{InboxKind, QuestionId, SPOKEN, TurnId, metrics};
@@ -292,12 +292,12 @@ impl Lanes {
         let owner = if question.is_some() { &instance.id } else { instance.owner() };
         inbox::heard(&mut batch, row.id, owner, text, question);
         // The answer to the message comes later.
-        self.say(row, batch, shown, Vec::new()).await
+        self.conversations.say(row, &shown.into(), batch).await
     }
 
     /// Ends a note with a sentence as its answer.
     async fn end(&self, row: &InboxRow, batch: Batch, sentence: String, result: &'static str) -> Result<()> {
-        self.say(row, batch, sentence, vec![row.event_id().to_owned()]).await?;
+        self.conversations.say_to(row, sentence.into(), batch).await?;
         metrics::voice_note(result);
         Ok(())
     }
@@ -318,23 +318,6 @@ impl Lanes {
         let text = text.trim();
         self.store_text(row, batch, text, None, sentence).await?;
         metrics::voice_note("failed");
-        Ok(())
-    }
-
-    /// Says something to the writer of a message, in the same commit.
-    pub(in crate::gateway) async fn say(
-        &self,
-        row: &InboxRow,
-        mut batch: Batch,
-        text: String,
-        answers: Vec<String>,
-    ) -> Result<()> {
-        let conversations = &self.conversations;
-        let (store, instance) = (&conversations.store, conversations.instance.owner());
-        let message = outbox::Message { text, answers, ..outbox::Message::default() };
-        outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
-        store.write(batch).await?;
-        conversations.events.send(TurnEvent::MessageAdded(row.conversation_id.clone()));
         Ok(())
     }
 }

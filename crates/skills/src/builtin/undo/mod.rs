@@ -6,8 +6,7 @@
 //! - A call is taken back once: its row names the call that did.
 //! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails, and the
 //!   next one goes on with what was done before.
-//! - A question of a later turn stays open, and that is said, because "undo" may have meant what it asks. What a turn did
-//!   before it asked is undone only once that turn is over.
+//! - A question of a later turn stays open, and that is said. What its turn has done already can't be undone meanwhile.
 //! - Guests of an event that is put back are told by its server or not at all, and which of these is said.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
@@ -181,14 +180,12 @@ async fn waiting_since(call: &CallContext<'_>, turn: &TurnId) -> Result<Option<S
     let (seq, mut waiting) = (turns::by_id(store, turn).await?.map(|turn| turn.seq), 0_usize);
     for question in open.iter().filter(|question| question.person_id == here.person.id) {
         let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != here.id);
-        if asking.map(|turn| turn.seq) <= seq {
-            continue;
-        }
-        if !effects_of(call, &question.turn_id).await?.0.is_empty() {
+        let is_later = asking.map(|turn| turn.seq) > seq;
+        if is_later && !effects_of(call, &question.turn_id).await?.0.is_empty() {
             let subject = wording::questions::subject(question);
             return Err(SkillError::params(ours!(l10n::undo::question_open, subject)).into());
         }
-        waiting += 1;
+        waiting += usize::from(is_later);
     }
     Ok((waiting > 0).then(|| l10n::assistant::waiting(waiting)))
 }
@@ -262,12 +259,11 @@ async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow
 async fn effects_of(call: &CallContext<'_>, turn: &TurnId) -> Result<(Vec<UndoRow>, bool)> {
     let mut rows = executions::effects_of(call.store(), turn).await?;
     let is_refusal = rows.iter().any(was_refused);
-    let has_effect = |row: &UndoRow| {
-        row.undo.is_some() || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect())
-    };
     rows.retain(|row| {
         let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
-        is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
+        let may_change = || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect());
+        let has_effect = row.skill != "assistant.undo" && (row.undo.is_some() || may_change());
+        is_call && row.undone_by.is_none() && has_effect
     });
     Ok((rows, is_refusal))
 }
