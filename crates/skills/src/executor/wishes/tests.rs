@@ -17,6 +17,22 @@ fn receipts_may_stand_below_an_offer() {
 }
 
 #[test]
+fn an_offer_that_a_yes_may_settle_is_one_and_about_own_things() {
+    for (text, is_it) in [
+        ("Lunch is at noon. Shall I move it to 1pm?", true),
+        ("Soll ich das Essen auf 13 Uhr verschieben?", true),
+        ("Shall I add milk to your list?\n\n✓ Added “bread”", true),
+        ("Shall I send it?", false),
+        ("Shall I look it up?", false),
+        ("Shall I ask Bob to move it?", false),
+        ("Shall I move lunch, or should I add a task?", false),
+        ("Shall I move lunch? It's with Sam.", false),
+    ] {
+        assert_eq!(is_offer(text), is_it, "{text}");
+    }
+}
+
+#[test]
 fn a_time_is_one_that_the_question_names() {
     const DAYS: &str = "2026-11-28 2026-11-29 2026-12-04 2026-12-02";
     for (text, named) in [
