@@ -11,9 +11,10 @@ pub struct UnknownWord {
 }
 
 words! {
+    #[derive(Default)]
     TurnStatus {
         /// Ready to go on.
-        Queued = "queued",
+        #[default] Queued = "queued",
         Running = "running",
         /// Waiting for a person.
         Waiting = "waiting",
@@ -27,18 +28,20 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     ExecutionKind {
         /// Plans a turn; one per turn.
-        Orchestrator = "orchestrator",
+        #[default] Orchestrator = "orchestrator",
         Agent = "agent",
         Skill = "skill",
     }
 }
 
 words! {
+    #[derive(Default)]
     ExecutionStatus {
         /// Not started.
-        Pending = "pending",
+        #[default] Pending = "pending",
         Running = "running",
         Waiting = "waiting",
         Completed = "completed",
@@ -127,8 +130,9 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     OutboxState {
-        Pending = "pending",
+        #[default] Pending = "pending",
         Sending = "sending",
         /// It may have been sent: ask the platform before sending again.
         Unknown = "unknown",
@@ -141,9 +145,10 @@ words! {
 
 words! {
     /// How a message is sent: each form is what is left when the platform has refused the one before.
+    #[derive(Default)]
     MessageForm {
         /// With its markup and buttons.
-        Rich = "rich",
+        #[default] Rich = "rich",
         Plain = "plain",
         /// In smaller parts.
         Small = "small",
@@ -177,8 +182,9 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     RunStatus {
-        Running = "running",
+        #[default] Running = "running",
         /// Waiting for a person. Never stored: the turn's status says so.
         Waiting = "waiting",
         /// Every step ended well.
@@ -192,19 +198,20 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     TaskState {
-        Open = "open",
+        #[default] Open = "open",
         Done = "done",
     }
 }
 
 words! {
     /// How important a task is.
+    #[derive(Default)]
     Priority {
         /// It can wait.
         Low = "low",
-        /// The default.
-        Normal = "normal",
+        #[default] Normal = "normal",
         /// It comes first.
         High = "high",
     }
@@ -223,11 +230,12 @@ words! {
 
 words! {
     /// Where an account is, which decides how one logs in there.
+    #[derive(Default)]
     ProviderKind {
         Google = "google",
         Microsoft = "microsoft",
         /// Any other, by a password.
-        Password = "password",
+        #[default] Password = "password",
     }
 }
 
@@ -240,8 +248,9 @@ words! {
 }
 
 words! {
+    #[derive(Default)]
     AccountState {
-        Ready = "ready",
+        #[default] Ready = "ready",
         NeedsLogin = "needs_login",
         /// Its tokens are being revoked; then it is deleted.
         Disconnecting = "disconnecting",

@@ -74,7 +74,7 @@ pub struct Running {
     turns: Mutex<HashMap<TurnId, Handle>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Handle {
     pub conversation: ConversationId,
     pub cancel: CancellationToken,
@@ -96,17 +96,8 @@ pub struct Handle {
 
 impl Handle {
     fn new(turn: &TurnRow) -> Self {
-        Self {
-            conversation: turn.conversation_id.clone(),
-            talks_with: turn.is_talk().then(|| turn.person_id.clone()),
-            written: Arc::default(),
-            newest: Arc::default(),
-            given_up: Arc::default(),
-            cancel: CancellationToken::new(),
-            answered: Arc::default(),
-            paused: Arc::default(),
-            ended: CancellationToken::new(),
-        }
+        let talks_with = turn.is_talk().then(|| turn.person_id.clone());
+        Self { conversation: turn.conversation_id.clone(), talks_with, ..Self::default() }
     }
 
     /// Pauses the turn: what is running may finish, nothing new begins.

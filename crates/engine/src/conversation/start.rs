@@ -171,26 +171,19 @@ impl Conversations {
         let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
         let text: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
         TurnRow {
-            seq: 0,
             id: self.store.new_id(),
             conversation_id: first.conversation_id.clone(),
             person_id: first.person_id.clone(),
             status: TurnStatus::Running,
             text: text.join("\n"),
             text_taint: rows.iter().map(|row| &row.taint).collect(),
-            answer: None,
             shown_round: -1,
             answers: serde_json::to_string(&events).unwrap_or_default(),
             instance: self.instance.id.clone(),
-            ending: None,
             budget_from: now,
-            granted_at: 0,
-            failures: 0,
-            retry_at: 0,
-            background: 0,
             started_at: now,
             resumed_at: now,
-            ended_at: None,
+            ..TurnRow::default()
         }
     }
 }

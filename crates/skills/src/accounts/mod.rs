@@ -48,7 +48,7 @@ const LOOK_MS: i64 = 60_000;
 const LATELY_MS: i64 = 7 * 24 * 3_600 * 1_000;
 
 /// An account as a call uses it. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ConnectedAccount {
     /// Those of the configuration are `config:mail`, `config:calendar` and `config:contacts`.
     pub id: AccountId,
@@ -78,13 +78,7 @@ impl ConnectedAccount {
             provider: ProviderKind::Password,
             address: address.to_owned(),
             is_shared: true,
-            is_mail_default: false,
-            is_events_default: false,
-            busy_calendars: None,
-            mail: None,
-            calendar: None,
-            contacts: None,
-            is_refused: Arc::default(),
+            ..Self::default()
         }
     }
 

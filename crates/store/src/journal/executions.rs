@@ -51,7 +51,7 @@ pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
     batch.must(Stale::ExecutionUndone, sql, [by.into(), id.into()]);
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct ExecutionRow {
     pub id: ExecutionId,
     pub turn_id: TurnId,
@@ -108,32 +108,7 @@ macro_rules! select {
 impl ExecutionRow {
     /// An execution that hasn't started.
     pub fn new(id: ExecutionId, turn: &TurnId, kind: ExecutionKind) -> Self {
-        Self {
-            id,
-            turn_id: turn.clone(),
-            parent_id: None,
-            kind,
-            status: ExecutionStatus::Pending,
-            call_n: None,
-            call_idx: None,
-            agent_id: None,
-            task: None,
-            skill: None,
-            parameters: None,
-            role: None,
-            answer: None,
-            direct: false,
-            result: None,
-            data: None,
-            error: None,
-            bailout: None,
-            untrusted: false,
-            taint: Taint::default(),
-            basis: None,
-            account: AccountId::default(),
-            started_at: None,
-            ended_at: None,
-        }
+        Self { id, turn_id: turn.clone(), kind, ..Self::default() }
     }
 
     /// Its position in the order in which everything of its turn was dispatched.

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 
 use crate::{Batch, Result, Stale, Store};
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct RunRow {
     pub id: ExecutionId,
     pub turn_id: TurnId,

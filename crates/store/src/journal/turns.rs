@@ -7,7 +7,7 @@ use crate::leases::Lease;
 use crate::outbox::Message;
 use crate::{Batch, Result, Stale, Store, inbox};
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct TurnRow {
     /// Order over all turns.
     pub seq: i64,

@@ -1,6 +1,6 @@
 //! Messages that are claimed for sending in the commit that adds them, and the progress messages that others replace.
 
-use adjutant_types::{ConversationId, Flag, InstanceId, MessageForm, OutboxState, TurnId};
+use adjutant_types::{ConversationId, Flag, InstanceId, TurnId};
 use sqlx::FromRow;
 
 use super::outbox::{Message, OutboxRow, json};
@@ -18,22 +18,12 @@ pub fn row(store: &Store, here: &Conversation, turn: &TurnRow, message: &Message
         answers: json(&message.answers),
         text: message.text.clone(),
         choices: json(&message.choices),
-        state: OutboxState::Pending,
-        attempts: 0,
-        next_at: 0,
         created_at: store.now(),
-        part: 0,
-        checkpoint: None,
-        edit_of: None,
-        progress_receipt: None,
         resumed_at: Some(turn.resumed_at),
         file: message.file.as_ref().map(json),
         speech: message.aloud.then(String::new),
-        form: MessageForm::Rich,
-        form_part: 0,
-        only_file: false,
-        instance: InstanceId::default(),
         answered_since: (turn.resumed_at == turn.started_at).then_some(turn.started_at),
+        ..OutboxRow::default()
     }
 }
 

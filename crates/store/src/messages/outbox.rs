@@ -15,7 +15,7 @@ pub use super::claims::{
 };
 pub use super::forms::{become_file, change_form, give_up, say_instead};
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub struct OutboxRow {
     /// 22 characters, the same for each attempt.
     pub id: OutboxId,

@@ -15,7 +15,7 @@ use crate::{Batch, Result, Stale, Store, secrets, watches};
 /// How exactly it is known when an account was last used, in milliseconds.
 const USED_MS: i64 = 60 * 1000;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountRow {
     pub id: AccountId,
     /// None: it belongs to the people in `account_people`, or to everybody if there is nobody.
@@ -38,21 +38,8 @@ pub struct AccountRow {
 impl AccountRow {
     /// One that is ready and has everything, without people or a label yet.
     pub fn new(id: AccountId, provider: ProviderKind, address: &str) -> Self {
-        Self {
-            id,
-            person_id: None,
-            label: String::new(),
-            provider,
-            address: address.to_owned(),
-            services: AccountService::ALL.to_vec(),
-            settings: "{}".to_owned(),
-            state: AccountState::Ready,
-            is_mail_default: false,
-            is_events_default: false,
-            created_at: 0,
-            used_at: None,
-            used_by: None,
-        }
+        let (address, services) = (address.to_owned(), AccountService::ALL.to_vec());
+        Self { id, provider, address, services, settings: "{}".to_owned(), ..Self::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 
 use crate::{Batch, Result, Stale, Store};
 
-#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct TaskRow {
     /// Six characters, for people to type.
     pub id: TaskId,
@@ -32,20 +32,7 @@ pub struct TaskRow {
 impl TaskRow {
     /// An open task, about which nothing else is known yet.
     pub fn new(id: TaskId, person_id: PersonId, title: String, created_at: i64) -> Self {
-        Self {
-            id,
-            person_id,
-            title,
-            notes: String::new(),
-            due: None,
-            due_at: None,
-            remind_at: None,
-            tags: "[]".to_owned(),
-            priority: Priority::Normal,
-            recurrence: None,
-            state: TaskState::Open,
-            created_at,
-        }
+        Self { id, person_id, title, tags: "[]".to_owned(), created_at, ..Self::default() }
     }
 
     pub fn tag_list(&self) -> Vec<String> {

@@ -11,8 +11,8 @@ use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::runs::{self, RunRow};
 use adjutant_store::turns;
 use adjutant_turn::journal::{TurnContext, fail_point};
+use adjutant_types::Taint;
 use adjutant_types::clock::utc;
-use adjutant_types::{RunStatus, Taint};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -137,17 +137,8 @@ impl Runner {
             id: row.id.clone(),
             turn_id: ctx.turn.id.clone(),
             workflow: request.workflow.clone(),
-            file: String::new(),
-            text: String::new(),
-            inputs: String::new(),
-            rerun_of: None,
-            seed: None,
-            status: RunStatus::Running,
-            report: None,
-            outputs: None,
             started_at: ctx.store.now(),
-            ended_at: None,
-            plan_version: None,
+            ..RunRow::default()
         };
         if let Some((earlier, from)) = &request.again {
             new = self.rerun(ctx, new, earlier, from).await?;

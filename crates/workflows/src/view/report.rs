@@ -33,7 +33,7 @@ pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
     steps.iter().filter(|step| step.status == status).count()
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     pub id: String,
     pub workflow: String,

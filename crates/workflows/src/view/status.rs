@@ -43,15 +43,10 @@ pub async fn status(store: &Store, run: &RunRow, waits: bool) -> Result<Report> 
             steps_total: steps.len(),
             steps_completed: count(&steps, StepStatus::Completed),
             steps_failed: count(&steps, StepStatus::Failed),
-            steps_skipped: 0,
             agents,
             retries,
             duration_ms: (run.ended_at.unwrap_or_else(|| store.now()) - run.started_at).max(0),
-            output: String::new(),
-            warnings: Vec::new(),
-            forecast: None,
-            spent: None,
-            changes: Vec::new(),
+            ..RunReport::default()
         },
         steps,
     })
