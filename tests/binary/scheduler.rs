@@ -25,9 +25,8 @@ async fn insert(store: &Store, id: &str, text: &str, soon: Duration) {
         zone: "UTC".into(),
         state: ScheduleState::Active,
         next_at: store.now() + i64::try_from(soon.as_millis()).unwrap(),
-        running: None,
-        failures: 0,
         created_at: store.now(),
+        ..ScheduleRow::default()
     };
     let mut batch = Batch::new();
     schedules::insert(&mut batch, &row);

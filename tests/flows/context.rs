@@ -382,6 +382,13 @@ async fn a_scheduled_turn_is_told_that_nobody_waits() {
     let scheduled = request.messages.iter().filter(|message| message.text == "[scheduled] tell me the news");
     assert_eq!(scheduled.count(), 2);
     let mut batch = Batch::new();
+    batch.run("UPDATE schedules SET tells = 1", []);
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::from_mins(5)).await;
+    app.rests().await;
+    let told = last_facts(&app);
+    assert!(told.contains(" Nobody is waiting. Tell a reminder. Always tell something.\n"), "{told}");
+    let mut batch = Batch::new();
     batch.run(
         "INSERT INTO taints (person_id, domain, id, sources, title, number) \
          SELECT id, 'schedule', 's1', 'a mail', '', 1 FROM people",

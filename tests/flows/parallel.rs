@@ -234,7 +234,7 @@ async fn skills_are_looked_up() {
     - memory.save(text, kind?, tags?: [text], scope?: private|room, topic?, replaces_id?): Remember something lasting
     - memory.search(query, in?: memories|conversations|both, kind?, limit?): Find what is remembered or was said
     schedule: Recurring jobs; to remind once, add a task due then
-    - schedule.create(when, text, timezone?): Schedule a recurring job
+    - schedule.create(when, text, timezone?, only_if_news?): Schedule a recurring job
     - schedule.list(): List the schedules
     tasks: The person's to-do list
     - tasks.complete(id?, title?, all?: open|overdue): Mark a task as done

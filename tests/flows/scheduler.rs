@@ -208,8 +208,9 @@ async fn nobody_is_told_that_nothing_happened() {
             (false, _) => text(NOTHING_TO_TELL),
         });
     let app = scripted_with(script, |_| {}).await;
-    let watch = json!({"when": "every day at 8", "text": "tell me if Frank wrote"});
-    call(&app, "schedule.create", watch).await;
+    let watch = json!({"when": "every day at 8", "text": "tell me if Frank wrote", "only_if_news": true});
+    let (made, _) = call(&app, "schedule.create", watch).await;
+    assert!(made.ends_with("\nI'll write only when there's something to tell"), "{made}");
     let before = app.texts().len();
     app.passes(Duration::from_hours(24)).await;
     app.rests().await;
@@ -239,6 +240,46 @@ async fn nobody_is_told_that_nothing_happened() {
     app.passes(Duration::from_secs(1)).await;
     app.passes(Duration::from_hours(24)).await;
     assert_eq!(is_told(&app, "Nothing to tell: “tell me if Frank wrote”.").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_reminder_is_told_though_the_model_says_nothing() {
+    let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
+        (true, _) => report_result(request),
+        (false, said) if said.ends_with('}') => call_skill(request),
+        (false, _) => text(NOTHING_TO_TELL),
+    });
+    let app = scripted_with(script, |_| {}).await;
+    let day = async || {
+        app.passes(Duration::from_hours(24)).await;
+        app.rests().await;
+        app.passes(Duration::from_secs(1)).await;
+    };
+    let (made, _) =
+        call(&app, "schedule.create", json!({"when": "every day at 8", "text": "call Bob"})).await;
+    assert!(!made.contains("only when"), "{made}");
+    day().await;
+    assert_eq!(is_told(&app, "Reminder: call Bob").await, 1);
+    call(&app, "schedule.delete", json!({"id": "Bob"})).await;
+    // Another text is another wish, and an undo brings the old one back.
+    let only_if =
+        json!({"when": "every day at 8", "text": "tell me only if Frank wrote", "only_if_news": true});
+    call(&app, "schedule.create", only_if).await;
+    call(&app, "schedule.update", json!({"id": "Frank", "when": "every day at 9"})).await;
+    day().await;
+    call(&app, "schedule.update", json!({"id": "Frank", "text": "call Frank"})).await;
+    day().await;
+    assert_eq!(is_told(&app, "Reminder: call Frank").await, 1);
+    call(&app, "assistant.undo", json!({})).await;
+    day().await;
+    // One that an earlier version made.
+    call(&app, "schedule.update", json!({"id": "Frank", "text": "call Frank"})).await;
+    let mut batch = Batch::new();
+    batch.run("UPDATE schedules SET tells = 0", []);
+    app.store().write(batch).await.unwrap();
+    day().await;
+    assert_eq!(is_told(&app, "Reminder: ").await, 2);
     app.ends_well().await;
 }
 

@@ -102,6 +102,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     2f77f91bbbc2 migrations/postgres/0055_disliked.sql
     c2c329e99faf migrations/postgres/0056_unread.sql
     b74986f38633 migrations/postgres/0057_part_receipts.sql
+    f1df993dd434 migrations/postgres/0058_tells.sql
     ");
 }
 
@@ -159,6 +160,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     2f77f91bbbc2 migrations/sqlite/0055_disliked.sql
     c2c329e99faf migrations/sqlite/0056_unread.sql
     b74986f38633 migrations/sqlite/0057_part_receipts.sql
+    f1df993dd434 migrations/sqlite/0058_tells.sql
     ");
 }
 

@@ -2,6 +2,7 @@
 
 use adjutant_store::Stale;
 use adjutant_store::inbox::{self, InboxRow};
+use adjutant_store::schedules::{self, ScheduleRow};
 use adjutant_types::InboxKind;
 
 use crate::world::{World, stale};
@@ -16,6 +17,7 @@ on_both!(
     an_ended_turn_ends_its_rows,
     a_message_after_the_question_is_noticed,
     a_message_of_a_person_makes_a_scheduled_turn_theirs,
+    a_turn_of_a_schedule_that_always_tells_is_known,
 );
 
 async fn waiting(world: &World, instance: &str) -> Vec<String> {
@@ -165,4 +167,30 @@ async fn a_message_of_a_person_makes_a_scheduled_turn_theirs(world: World) {
     let typed = world.said("m1", "and if Eve did", "a").await;
     world.write(|batch| inbox::take(batch, typed.id, &"t1".into())).await.unwrap();
     assert!(!is_scheduled().await);
+}
+
+async fn a_turn_of_a_schedule_that_always_tells_is_known(world: World) {
+    let room = world.room().await;
+    let row = ScheduleRow {
+        id: "s1".into(),
+        person_id: room.person_id.clone(),
+        conversation_id: room.id.clone(),
+        text: "call Bob".into(),
+        rule: "0 8 * * *".into(),
+        zone: "UTC".into(),
+        tells: true,
+        ..ScheduleRow::default()
+    };
+    let quiet = ScheduleRow { tells: false, ..row.clone() };
+    world.write(|batch| schedules::insert(batch, &row)).await.unwrap();
+    assert_eq!(schedules::of_person(&world.store, &room.person_id).await.unwrap(), [row.clone()]);
+    let run = world.said("run", "call Bob", "a").await;
+    world.by_hand("UPDATE inbox SET event = ' schedule:s1:1'").await;
+    world.turn("t1", "a", &[run]).await;
+    let must_tell = async || schedules::must_tell(&world.store, &"t1".into()).await.unwrap();
+    assert!(must_tell().await);
+    world.write(|batch| schedules::change(batch, &row, &quiet)).await.unwrap();
+    assert!(!must_tell().await);
+    world.by_hand("UPDATE schedules SET id = 's', tells = 1").await;
+    assert!(!must_tell().await, "it is another one");
 }

@@ -396,7 +396,7 @@ mod tests {
         - notes.replace_section(path, section, text, version?): Replace what stands below a heading of a note
         - notes.search(query, folder?, limit?): Find notes by words of their text or name
         schedule: Recurring jobs; to remind once, add a task due then
-        - schedule.create(when, text, timezone?): Schedule a recurring job
+        - schedule.create(when, text, timezone?, only_if_news?): Schedule a recurring job
         - schedule.list(): List the schedules
         tasks: Things
         - tasks.run(x?): Run it

@@ -16,10 +16,10 @@ use adjutant_l10n as l10n;
 use adjutant_skills::accounts::PersonAccounts;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::leases::{Lease, lane};
-use adjutant_store::outbox::OutboxRow;
+use adjutant_store::outbox::{self, OutboxRow};
 use adjutant_store::room_rules::{self, RoomRule};
 use adjutant_store::turns::{self, TurnRow};
-use adjutant_store::{Batch, Result, StoreError, inbox, outbox, questions, runs, spending, watches};
+use adjutant_store::{Batch, Result, StoreError, inbox, questions, runs, schedules, spending, watches};
 use adjutant_turn::journal::{
     AgentSlots, Budget, ChatLock, ClaimedMessage, Steering, TurnContext, TurnControl, TurnEvent, TurnFacts,
     TurnIo, TurnLimits, TurnTrust, fail_point,
@@ -196,7 +196,8 @@ impl Conversations {
     }
 
     /// Ends a turn with its answer and what the person must know besides. If that is nothing, one that a schedule of
-    /// their own words began is silent, unless they have answered it since, and so is one in which nobody spoke to us.
+    /// their own words began is silent, unless it is to tell something or they have answered it since, and so is one in
+    /// which nobody spoke to us.
     async fn end_answered(
         &self,
         leased: &LeasedTurn,
@@ -211,11 +212,15 @@ impl Conversations {
         parts.retain(|part| !part.is_empty());
         answer.text = parts.join("\n\n");
         if answer.text.is_empty() && answer.file.is_none() {
-            let is_scheduled = ctx.turn.is_scheduled && leased.turn.text_taint.is_clean();
-            if (is_scheduled && is_unanswered(ctx)) || !self.is_addressed(ctx).await? {
+            let text = one_line(&leased.turn.text, 200);
+            let is_own_run = ctx.turn.is_scheduled && leased.turn.text_taint.is_clean() && is_unanswered(ctx);
+            if is_own_run && schedules::must_tell(&self.store, &leased.turn.id).await? {
+                answer.text = wording::reminder(&text, None);
+            } else if is_own_run || !self.is_addressed(ctx).await? {
                 return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
+            } else {
+                answer.text = l10n::schedules::nothing_to_tell(text);
             }
-            answer.text = l10n::schedules::nothing_to_tell(one_line(&leased.turn.text, 200));
         }
         let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
         let stop = watch.map(|watch| {

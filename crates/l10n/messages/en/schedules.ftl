@@ -4,6 +4,8 @@
 ## Receipts
 
 scheduled = Scheduled: “{ $text }”, { $when } ({ $zone }), starting { $first }
+# On a line under it, of one that only tells what is new.
+only-news = I'll write only when there's something to tell
 # On a line under it, of one that runs often.
 runs = About { $count } runs a day
 # $cost: "$9".

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, has_all_words, joined, under};
-use crate::{Approved, Failure, Output, Result, SkillError};
+use crate::{Approved, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -72,14 +72,7 @@ impl BuiltinSkill for ScheduleSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
-        if call.text("id").is_none() {
-            return Ok(None);
-        }
-        match by_id(call).await {
-            Ok(row) => Ok(Some(described(&row))),
-            Err(Failure::Skill(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(if call.text("id").is_some() { by_id(call).await.ok().map(|row| described(&row)) } else { None })
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
@@ -88,8 +81,8 @@ impl BuiltinSkill for ScheduleSkill {
         Ok(match self {
             Self::Create => {
                 let new = planned(call, None)?;
-                let text = Some(l10n::schedules::create_schedule(times(&new), text(&new)));
-                Preview { text, ..Preview::default() }
+                let question = l10n::schedules::create_schedule(times(&new), text(&new));
+                Preview { text: Some(under(question, may_be_silent(&new))), ..Preview::default() }
             }
             Self::Update => {
                 let old = by_id(call).await?;
@@ -151,9 +144,7 @@ pub(super) fn described(row: &ScheduleRow) -> String {
 }
 
 fn spoken(row: &ScheduleRow) -> String {
-    let when = when(row);
-    let ScheduleRow { id, zone, state, .. } = row;
-    let text = title(row);
+    let (text, when, ScheduleRow { id, zone, state, .. }) = (title(row), when(row), row);
     match state {
         ScheduleState::Active => l10n::schedules::active_schedule(text, when, zone, next(row), id),
         ScheduleState::Paused => l10n::schedules::paused_schedule(text, when, zone, id),
@@ -168,9 +159,14 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     }
     schedules::insert(writes, &row);
     let summary = l10n::schedules::scheduled(title(&row), when(&row), &row.zone, next(&row));
-    let summary = under(summary, price(call, &row).await?);
+    let summary = under(summary, may_be_silent(&row).into_iter().chain(price(call, &row).await?));
     let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
     Ok(Output::ours(summary, item(&row)).undone_by(undo::left(&made)))
+}
+
+/// That a new schedule's runs may say nothing; a workflow says itself what it does then.
+fn may_be_silent(row: &ScheduleRow) -> Option<String> {
+    (!row.tells && !row.text.starts_with("/run ")).then(l10n::schedules::only_news)
 }
 
 /// What a schedule that runs often comes to in a day, as far as the last week's turns tell.
@@ -218,11 +214,15 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
     let next_at = rule.after(now).ok_or_else(never)?;
     let old = Some(row.text.as_str()).filter(|text| !text.is_empty());
     let text = call.text("text").or(old).ok_or_else(|| params(ours!(l10n::schedules::no_text)))?;
-    if text.starts_with('/') && !text.starts_with("/run ") {
+    let is_command = text.starts_with("/run ");
+    if text.starts_with('/') && !is_command {
         return Err(params(ours!(l10n::schedules::no_such_command)));
     }
+    // Only who asked for silence may hear nothing of a run, and a new text isn't what was asked for.
+    let tells =
+        if call.text("text").is_some() { !call.flag("only_if_news") && !is_command } else { row.tells };
     let (text, zone) = (text.to_owned(), zone.name().to_owned());
-    Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, ..row })
+    Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, tells, ..row })
 }
 
 /// Gives a schedule the text, the times and the state of another version of it. A run that waits stays if its times do.
@@ -232,8 +232,8 @@ pub(super) fn change_to(
     now: i64,
     writes: &mut Batch,
 ) -> ScheduleRow {
-    let ScheduleRow { text, rule, zone, state, .. } = version.clone();
-    let mut new = ScheduleRow { text, rule, zone, state, ..row.clone() };
+    let ScheduleRow { text, rule, zone, state, tells, .. } = version.clone();
+    let mut new = ScheduleRow { text, rule, zone, state, tells, ..row.clone() };
     if (&new.rule, &new.zone, new.state) != (&row.rule, &row.zone, row.state) {
         schedules::drop_run(writes, &row.id);
         new.running = None;

@@ -29,6 +29,8 @@ pub struct ActiveSchedule {
     pub rule: String,
     /// The IANA zone of the pattern.
     pub zone: String,
+    /// Whether no run may end silently.
+    pub tells: bool,
 }
 
 /// The data for a turn's first messages.
@@ -77,7 +79,7 @@ const SQL: &str = concat!(
     CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, \
     (SELECT x.sources FROM taints x WHERE x.domain = 'tasks' AND x.id = tasks.id) AS d, CAST(NULL AS TEXT) AS e FROM tasks \
     WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
-    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY created_at, id), CAST(0 AS BIGINT), CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
+    UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY created_at, id), tells, CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
     FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
     UNION ALL SELECT 'outside', CAST(0 AS BIGINT), CAST(0 AS BIGINT), CAST(0 AS BIGINT), domain, id, CAST(NULL AS TEXT), CAST(NULL AS TEXT), \
     CAST(NULL AS TEXT) FROM taints WHERE person_id = $1 \
@@ -143,7 +145,7 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData>
             }
             "schedule" => {
                 let (rule, zone) = (c.unwrap_or_default(), d.unwrap_or_default());
-                data.schedules.push(ActiveSchedule { id: a, text: b, rule, zone });
+                data.schedules.push(ActiveSchedule { id: a, text: b, rule, zone, tells: flags != 0 });
             }
             "outside" => drop(data.outside.insert((a, b))),
             "mentions" => {

@@ -1,6 +1,6 @@
 //! Scheduled messages and reminders.
 
-use adjutant_types::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId, TurnStatus};
+use adjutant_types::{ConversationId, Flag, PersonId, ScheduleId, ScheduleState, TaskId, TurnId, TurnStatus};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
@@ -25,13 +25,17 @@ pub struct ScheduleRow {
     /// How many runs in a row have failed.
     pub failures: i64,
     pub created_at: i64,
+    /// Whether each run tells something, so that none ends silently.
+    #[sqlx(try_from = "Flag")]
+    #[serde(default)]
+    pub tells: bool,
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT s.id, s.person_id, s.conversation_id, s.text, s.rule, s.zone, s.state, s.next_at, s.running, \
-             s.failures, s.created_at FROM schedules s ",
+             s.failures, s.created_at, s.tells FROM schedules s ",
             $rest
         )
     };
@@ -39,11 +43,11 @@ macro_rules! select {
 
 pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
     batch.run(
-        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at, tells) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         values! {
             &row.id, &row.person_id, &row.conversation_id, &row.text, &row.rule, &row.zone, row.state,
-            row.next_at, row.created_at
+            row.next_at, row.created_at, row.tells
         },
     );
 }
@@ -67,12 +71,14 @@ pub async fn due(store: &Store, channel: &str, chat: &str, now: i64) -> Result<V
 pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
     batch.must(
         Stale::ScheduleChanged,
-        "UPDATE schedules SET text = $1, rule = $2, zone = $3, state = $4, next_at = $5, running = $6, failures = $7 \
+        "UPDATE schedules SET text = $1, rule = $2, zone = $3, state = $4, next_at = $5, running = $6, failures = $7, \
+         tells = $15 \
          WHERE id = $8 AND text = $9 AND rule = $10 AND zone = $11 AND state = $12 AND next_at = $13 \
          AND coalesce(running, '') = $14",
         values! {
             &new.text, &new.rule, &new.zone, new.state, new.next_at, new.running.clone(), new.failures, &old.id,
-            &old.text, &old.rule, &old.zone, old.state, old.next_at, old.running.clone().unwrap_or_default()
+            &old.text, &old.rule, &old.zone, old.state, old.next_at, old.running.clone().unwrap_or_default(),
+            new.tells
         },
     );
 }
@@ -95,6 +101,13 @@ pub async fn has_failed(store: &Store, key: &str) -> Result<Option<bool>> {
     let status: Option<TurnStatus> = store.value(sql, &[key.into()]).await?;
     let rests = status.filter(|status| !matches!(status, TurnStatus::Queued | TurnStatus::Running));
     Ok(rests.map(|status| matches!(status, TurnStatus::Failed | TurnStatus::Dead)))
+}
+
+/// Whether a schedule whose runs all tell something began a turn.
+pub async fn must_tell(store: &Store, turn: &TurnId) -> Result<bool> {
+    let sql = "SELECT count(*) FROM inbox i JOIN schedules s ON s.person_id = i.person_id \
+        AND i.event LIKE ' schedule:' || s.id || ':%' WHERE i.turn_id = $1 AND s.tells = 1";
+    Ok(store.count(sql, &[turn.into()]).await? > 0)
 }
 
 /// The last run of a schedule that has begun.

@@ -234,12 +234,13 @@ impl Facts<'_> {
     /// That nobody wrote the message, but a schedule. It may end silently only if its text is the person's.
     fn run(&self) -> PromptText {
         let is_its = |row: &&ActiveSchedule| self.turn.answers.contains(&format!("schedule:{}:", row.id));
-        let schedule = self.data.schedules.iter().find(is_its);
-        let schedule = schedule.map(|row| format!(" [{}], {}", row.id, spoken(row))).unwrap_or_default();
-        let silence = "Tell a reminder. If there is nothing to tell, answer exactly:";
-        let silence = self.ctx.trust.own_text.as_ref().map(|_| format!(" {silence} {NOTHING_TO_TELL}"));
-        let silence = silence.unwrap_or_default();
-        PromptText::system(format_args!("This turn: scheduled{schedule}. Nobody is waiting.{silence}"))
+        let row = self.data.schedules.iter().find(is_its);
+        let schedule = row.map(|row| format!(" [{}], {}", row.id, spoken(row))).unwrap_or_default();
+        let silence = format!("If there is nothing to tell, answer exactly: {NOTHING_TO_TELL}");
+        let end = if row.is_some_and(|row| row.tells) { "Always tell something." } else { silence.as_str() };
+        let end = self.ctx.trust.own_text.as_ref().map(|_| format!(" Tell a reminder. {end}"));
+        let end = end.unwrap_or_default();
+        PromptText::system(format_args!("This turn: scheduled{schedule}. Nobody is waiting.{end}"))
     }
 }
 
