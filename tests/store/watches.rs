@@ -39,6 +39,7 @@ on_both!(
     tasks_that_became_due_are_found,
     each_thing_is_told_once_whatever_crashes,
     a_watch_knows_what_others_found_under_the_same_key,
+    what_two_watches_tell_at_the_same_moment_is_told_by_one,
 );
 
 const DAY: Duration = Duration::from_hours(24);
@@ -279,6 +280,42 @@ async fn a_watch_knows_what_others_found_under_the_same_key(world: World) {
     world.changes("w2", |row| row.action = WatchAction::Tell).await;
     world.fires("w1").await;
     assert!(found(10).await.is_empty(), "nothing is open");
+}
+
+async fn what_two_watches_tell_at_the_same_moment_is_told_by_one(world: World) {
+    let rows = [world.watch("w1").await, world.watch("w2").await];
+    let stores = [world.store.clone(), world.another().await];
+    for round in 0..8 {
+        let key = format!("m{round}");
+        let mut open = Vec::new();
+        for row in &rows {
+            world.finds(row, &[key.as_str()]).await;
+            open.push((world.current(&row.id).await, world.open(&row.id).await.items.remove(0)));
+        }
+        let tell = async |own: usize| {
+            let ((watch, item), (other, twin)) = (&open[own], &open[1 - own]);
+            let mut batch = Batch::new();
+            watches::fire(&mut batch, watch, watch, (item.seq, 1));
+            // It fits the other one's sentence, or it doesn't.
+            match round % 2 {
+                0 => watches::leave_to(&mut batch, twin, &watches::event(&watch.id, watch.tellings + 1)),
+                _ => watches::set_item(&mut batch, twin, ItemState::Unfit, None),
+            }
+            watches::change(&mut batch, other, other);
+            stores[own].write(batch).await.map(drop)
+        };
+        let (first, second) = tokio::join!(tell(0), tell(1));
+        let mut states = Vec::new();
+        for (_, item) in &open {
+            let ada = &item.person_id;
+            states.push(watches::item(&world.store, ada, &item.id).await.unwrap().unwrap().state);
+        }
+        let (told, late) = if first.is_ok() { (0, second) } else { (1, first) };
+        assert_eq!(stale(late), Stale::WatchChanged);
+        assert_eq!((states[told], states[1 - told]), (ItemState::Told, ItemState::Unfit), "{key}");
+    }
+    let [_, other] = stores;
+    other.close().await;
 }
 
 async fn a_source_is_read_by_one_and_begins_afresh_after_a_pause(world: World) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_models::ModelErrorKind;
+use adjutant_models::{ModelErrorKind, Request};
 use adjutant_skills::builtin::watches::new_row;
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, executions, people, turns};
@@ -248,6 +248,90 @@ async fn a_sentence_that_takes_long_holds_no_other_watch_up_and_tells_nothing_ag
     assert_eq!(is_told(&app, "“Offer”").await, 1);
     assert_eq!(states(&app, &judging).await, [ItemState::Unfit]);
     app.ends_well().await;
+}
+
+/// Two watches with a sentence that have found the same, and a third with another email, in this order. A model is asked about
+/// the second sentence last.
+async fn three_with_sentences(script: Scripted) -> (TestApp, [WatchRow; 3]) {
+    let app = scripted(script.orchestrator(|_| text("Hello."))).await;
+    app.says("ada", "hi").await;
+    let with = async |id: &str, judge: &str, at: i64| {
+        let change = |row: &mut WatchRow| (row.condition.judge, row.next_at) = (Some(judge.to_owned()), at);
+        watch(&app, id, change).await
+    };
+    let first = with("first2", "it is urgent", 0).await;
+    let second = with("other2", "it is late", 1).await;
+    let third = with("third2", "it is a letter", 2).await;
+    let mut batch = Batch::new();
+    for (watch, item) in
+        [(&first, mail(1, "Offer")), (&second, mail(1, "Offer")), (&third, mail(2, "Letter"))]
+    {
+        watches::found(app.store(), &mut batch, watch, &item.id, Some(&item));
+    }
+    app.store().write(batch).await.unwrap();
+    app.passes(Duration::ZERO).await;
+    (app, [first, second, third])
+}
+
+fn is_about(request: &Request, sentence: &str) -> bool {
+    request.messages.iter().any(|message| message.text.contains(sentence))
+}
+
+/// Waits until the third of these watches has told its email.
+async fn all_are_told(app: &TestApp, third: &WatchRow) {
+    while watches::open(app.store(), &third.id, 1).await.unwrap().count > 0 {
+        tokio::task::yield_now().await;
+    }
+    app.passes(Duration::ZERO).await;
+    app.sees("“Letter”").await;
+}
+
+#[tokio::test]
+async fn what_fits_two_sentences_is_told_once_with_both_reasons_and_judged_once_for_each() {
+    for (fits, reasons) in [("true", 2), ("null", 2), ("false", 1)] {
+        let script = Scripted::new().plain(move |request| {
+            let fits = if is_about(request, "it is late") { fits } else { "true" };
+            text(format!(r#"[{{"n": 1, "fits": {fits}}}]"#))
+        });
+        let (app, [_, second, third]) = three_with_sentences(script).await;
+        all_are_told(&app, &third).await;
+        let told = app.sees("“Offer”").await;
+        assert_eq!(told.text.matches("Why you get this").count(), reasons, "{fits}: {}", told.text);
+        assert_eq!(told.text.contains("fits “it is late”"), reasons == 2, "{fits}: {}", told.text);
+        app.passes(MINUTE).await;
+        assert_eq!(is_told(&app, "“Offer”").await, 1);
+        assert_eq!(states(&app, &second).await, [ItemState::Unfit]);
+        assert_eq!(app.requests(Who::Plain).len(), 3);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_telling_waits_for_the_other_sentence_and_is_left_out_if_another_instance_tells_it_meanwhile() {
+    for is_told_elsewhere in [false, true] {
+        let gate = Gate::closed();
+        let held = gate.clone();
+        let script = Scripted::new().plain(move |request| {
+            let fits = text(r#"[{"n": 1, "fits": true}]"#);
+            if is_about(request, "it is late") { fits.behind(&held) } else { fits }
+        });
+        let (app, [first, second, third]) = three_with_sentences(script).await;
+        gate.arrived(1).await;
+        assert_eq!(is_told(&app, "“Offer”").await, 0);
+        if is_told_elsewhere {
+            let open = async |watch: &WatchRow| watches::open(app.store(), &watch.id, 1).await.unwrap();
+            let (left, own, mut batch) = (open(&first).await, open(&second).await, Batch::new());
+            watches::fire(&mut batch, &second, &second, (own.last, own.count));
+            watches::leave_to(&mut batch, &left.items[0], &watches::event(&second.id, 1));
+            app.store().write(batch).await.unwrap();
+        }
+        gate.open();
+        all_are_told(&app, &third).await;
+        let told: Vec<String> = app.texts().into_iter().filter(|text| text.contains("“Offer”")).collect();
+        assert_eq!(told.len(), usize::from(!is_told_elsewhere), "{told:?}");
+        assert!(told.iter().all(|text| text.matches("Why you get this").count() == 2), "{told:?}");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 //!
 //! - What is told, and that it is, are one commit; it is journalled as a turn, so that people can point at it.
 //! - A watch tells something at most once in its least pause; what comes meanwhile is one digest.
-//! - What several watches of a person that only tell have found is told once, with the reason of each that has it then, if a
-//!   model judges for one of them at most. An email is the same one in whatever account it came.
+//! - What several watches of a person that only tell have found is told once, with the reason of each that has it then and
+//!   whose sentence it fits. An email is the same one in whatever account it came.
 //! - A turn of a watch starts only while the last one isn't running, and three that fail in a row stop it.
 
 use adjutant_chat::Choice;
@@ -26,6 +26,7 @@ use adjutant_types::{
 };
 use chrono::{Datelike, NaiveTime};
 use chrono_tz::Tz;
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::judge::judge;
@@ -46,7 +47,7 @@ const OTHERS: usize = 8;
 const STORM: i64 = 100;
 
 /// Another watch, and what it has found, too.
-type Twin = (WatchRow, ItemRow);
+type Twins = (WatchRow, Vec<ItemRow>);
 
 impl Scheduler {
     /// Tells what watches have found, and adds the conversations that got something.
@@ -130,15 +131,22 @@ impl Scheduler {
             let text = (!is_silent).then(|| words::no_access(described(watch)));
             return self.change(watch, &new, text.map(Message::from)).await;
         }
-        let midnight = local_to_utc(today.and_time(NaiveTime::MIN), zone).timestamp_millis();
-        if let Some(max) = watch.bounds.nano_usd_day
-            && watches::nano_usd_since(store, &watch.id, midnight).await? >= max
-        {
+        if let Some(max) = self.spent(watch, zone).await? {
             new.day = day;
             let usd = format!("${:.2}", max as f64 / 1e9);
             return self.change(watch, &new, Some(words::money(described(watch), usd).into())).await;
         }
         self.tell_all(watch, new, open, zone).await
+    }
+
+    /// The money of a day that a watch has used up, if it has.
+    async fn spent(&self, watch: &WatchRow, zone: Tz) -> Result<Option<i64>> {
+        let Some(max) = watch.bounds.nano_usd_day else { return Ok(None) };
+        let store = &self.conversations.store;
+        let today = utc(store.now()).with_timezone(&zone).date_naive();
+        let midnight = local_to_utc(today.and_time(NaiveTime::MIN), zone).timestamp_millis();
+        let spent = watches::nano_usd_since(store, &watch.id, midnight).await?;
+        Ok(Some(max).filter(|max| spent >= *max))
     }
 
     /// Whether the person has the watch's account, and may use it where it tells.
@@ -176,16 +184,17 @@ impl Scheduler {
             None => {}
         }
         let twins = self.twins(watch, &items).await?;
+        let is_new = |twin: &ItemRow| twin.state == ItemState::New;
         let is_judged =
-            |(other, twin): &Twin| twin.state == ItemState::New && !is_plain(other) && other.is_due(now);
+            |(other, its): &Twins| !is_plain(other) && other.is_due(now) && its.iter().any(is_new);
         let is_fresh = items.first().is_some_and(|item| (0..JUDGED_MS).contains(&(now - item.found_at)));
         if is_plain(watch) && is_fresh && twins.iter().any(is_judged) {
             return Ok(false);
         }
         let before = items.len();
         items.retain(|item| {
-            let mut its = twins.iter().filter(|(_, twin)| is_same(item, twin));
-            let telling = its.find_map(|(_, twin)| twin.told_by.as_deref());
+            let mut its = twins.iter().flat_map(|(_, its)| its).filter(|twin| is_same(item, twin));
+            let telling = its.find_map(|twin| twin.told_by.as_deref());
             telling.iter().for_each(|telling| watches::leave_to(&mut batch, item, telling));
             telling.is_none()
         });
@@ -210,7 +219,7 @@ impl Scheduler {
             let row = NewRow::ours(event, here, &watch.words, Taint::default(), owner);
             inbox::arrive(&mut batch, &row, store.now());
         } else {
-            let others = self.take_over(&mut batch, &event, &items, twins);
+            let others = self.take_over(&mut batch, (watch, &event), &items, twins, zone).await?;
             self.add_telling(&mut batch, (watch, &others), event, (&items, part.1), zone);
         }
         store.write(batch).await?;
@@ -220,47 +229,73 @@ impl Scheduler {
 
     /// What others of the person's watches that only tell have found, too: what they are to tell, and emails that were told.
     /// Anything else, such as an event that begins, may be told again.
-    async fn twins(&self, watch: &WatchRow, items: &[ItemRow]) -> Result<Vec<Twin>> {
+    async fn twins(&self, watch: &WatchRow, items: &[ItemRow]) -> Result<Vec<Twins>> {
         let store = &self.conversations.store;
         let found = watches::found_by_others(store, &watch.id, (part_of(items).0, LINES as i64)).await?;
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let (all, mut twins) = (watches::of_person(store, &watch.person_id).await?, Vec::new());
-        for twin in found {
-            let Some(item) = items.iter().find(|item| is_same(item, &twin)) else { continue };
-            let is_its = |other: &&WatchRow| twin.watch_id.as_ref() == Some(&other.id);
-            let Some(other) = all.iter().find(is_its).cloned() else { continue };
-            let counts = match twin.state {
-                ItemState::New => other.state == WatchState::Active,
-                _ => item.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail),
+        let with_its = |other: WatchRow| {
+            let is_its = |twin: &&ItemRow| {
+                let counts = match twin.state {
+                    ItemState::New => other.state == WatchState::Active,
+                    _ => twin.thing.as_ref().is_some_and(|thing| thing.noun == ItemNoun::Mail),
+                };
+                let is_its = counts && twin.watch_id.as_ref() == Some(&other.id);
+                is_its && items.iter().any(|item| is_same(item, twin))
             };
-            twins.extend(counts.then_some((other, twin)));
-        }
-        Ok(twins)
+            let its: Vec<ItemRow> = found.iter().filter(is_its).cloned().collect();
+            (other, its)
+        };
+        Ok(watches::of_person(store, &watch.person_id).await?.into_iter().map(with_its).collect())
     }
 
-    /// Takes over what a telling shows and others of the person's watches have found, too, without a model. Returns these
-    /// watches.
-    fn take_over(&self, batch: &mut Batch, key: &str, told: &[ItemRow], twins: Vec<Twin>) -> Vec<WatchRow> {
-        let (store, mut others) = (&self.conversations.store, Vec::new());
-        for (other, twin) in twins {
-            let is_known = others.iter().any(|known: &WatchRow| known.id == other.id);
-            let is_shown = told.iter().take(LINES).any(|item| is_same(item, &twin));
-            if !is_shown || twin.state != ItemState::New || !is_plain(&other) || others.len() == OTHERS {
-                continue;
+    /// Takes over what a telling shows and others of the person's watches have found, too, if it fits their sentences. Returns
+    /// these watches. If one of them tells it at the same moment, the batch fails.
+    async fn take_over(
+        &self,
+        batch: &mut Batch,
+        (watch, key): (&WatchRow, &str),
+        told: &[ItemRow],
+        mut others: Vec<Twins>,
+        zone: Tz,
+    ) -> Result<Vec<WatchRow>> {
+        let is_shown = |twin: &ItemRow| {
+            twin.state == ItemState::New && told.iter().take(LINES).any(|item| is_same(item, twin))
+        };
+        others.iter_mut().for_each(|(_, its)| its.retain(is_shown));
+        // A model takes its time: what tells without one doesn't wait for it here.
+        others.retain(|(other, its)| !its.is_empty() && (is_plain(other) || !is_plain(watch)));
+        others.truncate(OTHERS);
+        let fits = try_join_all(others.iter().map(|(other, its)| self.fitting(other, its, zone))).await?;
+        let (now, mut named) = (self.conversations.store.now(), Vec::new());
+        for ((other, its), fits) in others.into_iter().zip(fits) {
+            for (twin, fits) in its.iter().zip(&fits) {
+                match fits {
+                    true => watches::leave_to(batch, twin, key),
+                    false => watches::set_item(batch, twin, ItemState::Unfit, None),
+                }
             }
-            watches::leave_to(batch, &twin, key);
-            if !is_known {
+            if fits.contains(&true) {
                 // A pause that has begun isn't made longer.
-                let now = store.now();
                 let pause = other.bounds.every_s.saturating_mul(1000);
                 let next_at = if other.is_due(now) { now + pause } else { other.next_at };
                 watches::change(batch, &other, &WatchRow { next_at, ..other.clone() });
-                others.push(other);
+                named.push(other);
             }
         }
-        others
+        Ok(named)
+    }
+
+    /// Whether each of these fits a watch's sentence, as far as can be said; nothing if its money is used up.
+    async fn fitting(&self, watch: &WatchRow, items: &[ItemRow], zone: Tz) -> Result<Vec<bool>> {
+        let Some(sentence) = &watch.condition.judge else { return Ok(vec![true; items.len()]) };
+        if self.spent(watch, zone).await?.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut fits = judge(&self.conversations, watch, sentence, items).await?;
+        fits.resize(items.len(), None);
+        Ok(fits.into_iter().map(|fits| fits != Some(false)).collect())
     }
 
     /// Adds a telling of these, and how many there are in all, to the batch: as a turn that is done. The other watches have found
