@@ -58,14 +58,14 @@ impl MemoryMailbox {
         let within = query.folder.as_deref().map(folder_named).transpose()?;
         let is_there = |stored: &&Stored| match within {
             Some(kind) => stored.kind == kind,
+            None if query.unarchived && stored.kind == FolderKind::Archive => false,
             None => FolderKind::SEARCHED.contains(&stored.kind),
         };
         let messages = self.messages.lock().await;
         let found = messages.iter().filter(is_there).map(Stored::shown);
         let mut found: Vec<Message> = found.filter(|message| fits(query, message)).collect();
         found.sort_by_key(|message| Reverse(message.date));
-        let total = found.len();
-        Ok(Found { messages: Found::newest(found, query.limit), total, is_exact: true })
+        Ok(Found { total: found.len(), messages: Found::newest(found, query.limit), is_exact: true })
     }
 
     /// Reads a message, without marking it as read.
@@ -212,6 +212,11 @@ mod tests {
         let moved = mailbox.move_to("1@y.test", "trash").await.unwrap().unwrap();
         assert_eq!((moved.id.as_str(), moved.folder.as_str()), ("<1@y.test>", "Trash"));
         assert_eq!(found(Query::default()).await, ["Matter 2"]);
+        mailbox.move_to("<2@y.test>", "archive").await.unwrap();
+        let archive = Query { folder: Some("archive".into()), unarchived: true, ..Query::default() };
+        assert_eq!(found(archive).await, ["Matter 2"]);
+        assert_eq!(found(Query::default()).await, ["Matter 2"]);
+        assert_eq!(found(Query { unarchived: true, ..Query::default() }).await, [""; 0]);
         assert_eq!(mailbox.read("<1@y.test>").await.unwrap().text.trim(), "Hi");
         assert_eq!(mailbox.find("<1@y.test>", &[FolderKind::Inbox]).await.unwrap(), None);
         let missing = mailbox.read("<3@y.test>").await.unwrap_err();
