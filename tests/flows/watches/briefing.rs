@@ -6,6 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret};
 use adjutant_fakes::mail_server::{self, Server};
+use adjutant_types::WatchItem;
 use serde_json::json;
 
 use super::telling::{finds, is_told, mail, watch};
@@ -206,12 +207,14 @@ async fn a_morning_with_nothing_new_is_silent_or_one_line() {
     }
 }
 
+/// A briefing of tasks alone.
+const MORNING: &str = "workflow:\n  name: morning\n  steps:\n    - { id: due, skill: tasks.search }\n    \
+    - { id: brief, skill: assistant.lines, output: { format: markdown } }\n";
+
 #[tokio::test]
 async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what_is_gone() {
-    const YAML: &str = "workflow:\n  name: morning\n  steps:\n    - { id: due, skill: tasks.search }\n    \
-        - { id: brief, skill: assistant.lines, output: { format: markdown } }\n";
     let app = scripted_with(skill_caller(), |config| {
-        workflow_file(config, "morning", YAML);
+        workflow_file(config, "morning", MORNING);
         config.approval.skills.insert("watch.later".into(), Policy::Ask);
     })
     .await;
@@ -226,9 +229,56 @@ async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what
     assert!(asked.text.starts_with(effect), "{}", asked.text);
     let told = app.presses("ada", &asked, "Approve").await.text;
     assert!(told.contains("I'll remind you Thu 26 Nov 2026, 08:00"), "{told}");
-    for other in ["other", "%", "______"] {
+    for other in ["other", "%", "______", "<other>", "task other"] {
         let (gone, _) = call(&app, "watch.later", json!({"item": other, "until": "2026-11-26"})).await;
-        assert!(gone.contains("That's gone."), "{other}: {gone}");
+        assert_eq!(gone, "not_found: That's gone. Ask me what's new to see what's still there.", "{other}");
     }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_line_is_named_by_its_number_or_its_id_as_a_list_shows_it_and_never_guessed() {
+    let app = scripted_with(skill_caller(), |config| {
+        workflow_file(config, "morning", MORNING);
+        config.approval.skills.insert("watch.done".into(), Policy::Ask);
+    })
+    .await;
+    let done = async |named: &str| app.says("ada", &format!("watch.done {}", json!({"item": named}))).await;
+    let means = async |named: &str, title: &str| {
+        let asked = done(named).await;
+        assert!(asked.text.starts_with(&format!("Take off your list: {title}\n")), "{named}: {}", asked.text);
+        app.presses("ada", &asked, "Approve").await;
+    };
+    let is_unclear = async |named: &str| {
+        let said = done(named).await.text;
+        assert!(said.starts_with("params: say which one"), "{named}: {said}");
+    };
+    call(&app, "tasks.create", json!({"title": "Pay the rent", "due": "2026-11-22"})).await;
+    let (_, task) = call(&app, "tasks.create", json!({"title": "Call Bob", "due": "2026-11-23"})).await;
+    is_unclear("2").await;
+    let briefing = app.says("ada", "/run morning").await;
+    assert!(briefing.text.contains("2. Call Bob"), "{}", briefing.text);
+    let id = task["id"].as_str().unwrap();
+    for named in ["2".to_owned(), "line 2".to_owned(), id.to_owned(), format!("[{id}]"), format!("task {id}")]
+    {
+        means(&named, "Call Bob").await;
+    }
+    is_unclear("3").await;
+    let watch = watch(&app, "k3x9zq", |_| {}).await;
+    finds(&app, &watch, &[mail(1, "Offer")]).await;
+    app.passes(Duration::ZERO).await;
+    app.sees("“Offer”").await;
+    for named in ["<1@acme.test>", "1@acme.test", "mail <1@acme.test>"] {
+        means(named, "Eve: “Offer”").await;
+    }
+    means("1", "Pay the rent").await;
+    // What has such an id may be meant, too.
+    finds(&app, &watch, &[WatchItem { id: "1".into(), ..mail(2, "Trap") }]).await;
+    app.passes(Duration::from_mins(1)).await;
+    app.sees("“Trap”").await;
+    is_unclear("1").await;
+    // A list that came since may be meant.
+    call(&app, "tasks.search", json!({})).await;
+    is_unclear("2").await;
     app.ends_well().await;
 }

@@ -9,7 +9,7 @@ use adjutant_l10n::watches as words;
 use adjutant_mail::Address;
 use adjutant_store::secrets::digest;
 use adjutant_store::watches::{self, ItemRow, WatchRow};
-use adjutant_store::{Batch, Store, inbox, people};
+use adjutant_store::{Batch, Store, executions, inbox, people};
 use adjutant_turn::trust::{Action, ActionKind, Reach, Target, Thing, Wish, Wishes};
 use adjutant_turn::wording::wishes::effects;
 use adjutant_types::clock::when::When;
@@ -49,6 +49,8 @@ domain! {
 pub const INBOX: &str = "INBOX";
 /// How long before an event it is told, in minutes.
 pub const MINUTES: u32 = 15;
+/// So many of the results that were shown last may have the line that a number means.
+const RESULTS: i64 = 30;
 /// When something that was put off until a day is told.
 pub const MORNING: NaiveTime = match NaiveTime::from_hms_opt(8, 0, 0) {
     Some(time) => time,
@@ -145,7 +147,11 @@ impl BuiltinSkill for WatchSkill {
                 let gone = json_of(&WatchRow { state: WatchState::Stopped, ..row.clone() });
                 Ok(Output::ours(summary, gone).undone_by(stopped(&row)))
             }
-            Self::Later => later(call, writes).await,
+            Self::Later => {
+                let (item, until) = (item(call).await?, until(call)?);
+                let summary = put_off(writes, &item, until, call.zone());
+                Ok(Output::ours(summary, json!({"item": item.id, "until": When::Time(until).iso()})))
+            }
             Self::Done => {
                 let item = item(call).await?;
                 Ok(Output::ours(take_off(writes, &item), json!({"item": item.id})))
@@ -465,14 +471,53 @@ async fn found(call: &CallContext<'_>) -> Result<Vec<ItemRow>> {
 
 /// What the `item` argument names, or the one thing that this turn is about.
 async fn item(call: &CallContext<'_>) -> Result<ItemRow> {
-    if let Some(id) = call.text("item") {
-        let item = watches::item(call.store(), &call.ctx.turn.person.id, &id.into()).await?;
-        return Ok(item.ok_or_else(|| SkillError::not_found(ours!(words::item_gone)))?);
-    }
-    match found(call).await?.as_slice() {
+    let said = call.text("item");
+    let number = said.and_then(|said| said.trim_start_matches("line ").parse::<u64>().ok());
+    let items = match said {
+        Some(said) => named(call, said, number).await?,
+        None => found(call).await?,
+    };
+    match items.as_slice() {
         [item] => Ok(item.clone()),
+        [] if said.is_some() && number.is_none() => {
+            Err(SkillError::not_found(ours!(words::item_gone)).into())
+        }
         _ => Err(SkillError::params(ours!(words::which_item)).into()),
     }
+}
+
+/// All that this may mean: an id, or the number of a line.
+async fn named(call: &CallContext<'_>, said: &str, number: Option<u64>) -> Result<Vec<ItemRow>> {
+    // A model is shown `mail <7@x.test>`, and may leave out what stands around the id, or not.
+    let kind = said.split_once(' ').filter(|(kind, _)| kind.parse::<ItemNoun>().is_ok());
+    let bare = kind.map_or(said, |(_, id)| id).trim_matches(['<', '>', '[', ']']);
+    let mut ids = vec![said.to_owned(), bare.to_owned(), format!("<{bare}>")];
+    // A watch's turn was shown no briefing.
+    if let Some(number) = number.filter(|_| call.ctx.watch().is_none()) {
+        ids.extend(on_line(call, number).await?);
+    }
+    let mut items: Vec<ItemRow> = Vec::new();
+    for id in ids {
+        let item = watches::item(call.store(), &call.ctx.turn.person.id, &id.into()).await?;
+        let item = item.filter(|item| items.iter().all(|other| other.id != item.id));
+        items.extend(item);
+    }
+    Ok(items)
+}
+
+/// The id of what stands on a line of the newest briefing here, unless the person was shown another list since.
+async fn on_line(call: &CallContext<'_>, number: u64) -> Result<Option<String>> {
+    let turn = &call.ctx.turn;
+    let here = (&turn.conversation.id, &turn.person.id);
+    let shown = executions::shown_to(call.store(), here, &turn.id, RESULTS).await?;
+    let mut lists = shown.iter().filter_map(|result| {
+        let data: Value = serde_json::from_str(&result.data).ok()?;
+        let is_briefing = result.skill == "assistant.lines";
+        let items = data["items"].as_array().filter(|items| is_briefing || items.len() > 1)?;
+        let line = items.iter().find(|item| is_briefing && item["n"] == number);
+        Some(line.and_then(|line| line["item"].as_str()).map(str::to_owned))
+    });
+    Ok(lists.next().flatten())
 }
 
 fn until(call: &CallContext<'_>) -> Result<NaiveDateTime, SkillError> {
@@ -482,12 +527,6 @@ fn until(call: &CallContext<'_>) -> Result<NaiveDateTime, SkillError> {
     });
     let is_to_come = |until: &NaiveDateTime| local_to_utc(*until, call.zone()) > call.now();
     until.filter(is_to_come).ok_or_else(|| SkillError::params(ours!(words::in_past)))
-}
-
-async fn later(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
-    let (item, until) = (item(call).await?, until(call)?);
-    let summary = put_off(writes, &item, until, call.zone());
-    Ok(Output::ours(summary, json!({"item": item.id, "until": When::Time(until).iso()})))
 }
 
 /// Takes something off the list. Returns what to say.
