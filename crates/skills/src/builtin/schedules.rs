@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, has_all_words, joined, under};
-use crate::{Approved, Output, Result, SkillError};
+use crate::{Approved, Failure, Output, Result, SkillError};
 
 domain! {
     "schedule", "../../../../skills/schedule.toml", ScheduleSkill {
@@ -72,7 +72,14 @@ impl BuiltinSkill for ScheduleSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
-        Ok(if call.text("id").is_some() { by_id(call).await.ok().map(|row| described(&row)) } else { None })
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        match by_id(call).await {
+            Ok(row) => Ok(Some(described(&row))),
+            Err(Failure::Skill(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
