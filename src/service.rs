@@ -17,6 +17,7 @@ mod voice;
 mod web;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,7 +113,11 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store> {
     for path in private::restrict(config).closed {
         tracing::info!(path = %path.display(), "other users could read this; only you can now");
     }
-    Store::open(config.store.url.expose(), clock).await
+    let tell = |place: &str| {
+        // Without a stderr nobody waits.
+        let _ = writeln!(io::stderr(), "Waiting for another program that uses {place}, 10 seconds at most …");
+    };
+    Store::open_telling(config.store.url.expose(), clock, tell).await
 }
 
 /// Builds what a start builds of the configuration alone, without the store or a network. Returns every problem.

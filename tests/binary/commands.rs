@@ -3,8 +3,10 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 use std::fs;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
+use sqlx::{AnyConnection, Connection, Executor};
 use tempfile::TempDir;
 
 use crate::process::Home;
@@ -116,6 +118,28 @@ fn the_db_commands_work() {
     let (status, stdout, stderr) = db(&["backup", "copy.db"]);
     assert_eq!((status, stdout.as_str()), (Some(1), ""));
     insta::assert_snapshot!(stderr, @"adjutant: the store can't be copied to HOME/copy.db: there is a file of that name already; a backup never overwrites, choose another name");
+}
+
+#[test]
+fn who_waits_for_another_program_is_told_and_goes_on_when_it_ends() {
+    let home = Home::new();
+    assert_eq!(home.run(&["db", "migrate"]).status, Some(0));
+    sqlx::any::install_default_drivers();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let other = runtime.block_on(async {
+        let mut other = AnyConnection::connect(&home.store_url()).await.unwrap();
+        other.execute("BEGIN IMMEDIATE").await.unwrap();
+        other
+    });
+    let mut command = home.command(&["db", "check"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    let file = home.data().join("adjutant.db");
+    let wanted = format!("Waiting for another program that uses {}, 10 seconds at most …\n", file.display());
+    assert_eq!(told, wanted);
+    runtime.block_on(other.close()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -92,10 +92,15 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 impl Store {
     /// Opens and migrates the store; an embedded one is created if necessary.
     pub async fn open(url: &str, clock: SharedClock) -> Result<Self> {
+        Self::open_telling(url, clock, |_| ()).await
+    }
+
+    /// The same. After a second in which another program holds an embedded store, its location is told.
+    pub async fn open_telling(url: &str, clock: SharedClock, tell: impl Fn(&str)) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
         backend.prepare().await?;
-        let (writing, reader) = backend.connect().await?;
+        let (writing, reader) = backend.connect(tell).await?;
         let writer = writer::Writer::start(writing, &backend);
         Ok(Self { inner: Arc::new(Inner { backend, reader, writer, clock }) })
     }

@@ -19,10 +19,15 @@ use crate::{Result, StoreError};
 use copy::file_url;
 pub use listener::Listener;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between tries to open a file that another program holds, and after how many of them the person is told: a second.
+const RETRY: Duration = Duration::from_millis(20);
+const SILENT_TRIES: u32 = 50;
 
 /// Lets an embedded file return its free pages. It works only before the file has content, or before a rewrite.
 const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
+/// Fails at once while another program writes.
+const ALONE: &str = "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK";
 
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -253,8 +258,8 @@ impl Backend {
         StoreError::Open { url: self.shown(), reason }
     }
 
-    /// The connections for writing, and those for reading.
-    pub(crate) async fn connect(&self) -> Result<(Connections, Connections)> {
+    /// The connections for writing, and those for reading; see [`crate::Store::open_telling`].
+    pub(crate) async fn connect(&self, tell: impl Fn(&str)) -> Result<(Connections, Connections)> {
         let (url, setup): (String, &'static str) = match self {
             // FULL: an acknowledged commit survives a power cut, not only a crash.
             Self::Embedded { file } => (
@@ -266,7 +271,7 @@ impl Backend {
             Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
         };
         let options = AnyConnectOptions::from_str(&url).map_err(|error| self.open_error(&error))?;
-        self.test_connection(&options, setup).await?;
+        self.test_connection(&options, setup, tell).await?;
         let is_server = matches!(self, Self::Server { .. });
         if is_server && pooler::is_between(&options).await.map_err(|error| self.open_error(&error))? {
             return Err(StoreError::Pooled { url: self.shown() });
@@ -290,24 +295,34 @@ impl Backend {
     }
 
     /// Connects once without a pool: a pool keeps trying for half a minute and then can't say what was wrong.
-    async fn test_connection(&self, options: &AnyConnectOptions, setup: &'static str) -> Result<()> {
-        let is_new = match self {
-            Self::Embedded { file } => std::fs::metadata(file).map_or(true, |file| file.len() == 0),
-            Self::Server { .. } => false,
-        };
+    async fn test_connection(
+        &self,
+        options: &AnyConnectOptions,
+        setup: &'static str,
+        tell: impl Fn(&str),
+    ) -> Result<()> {
+        let file = if let Self::Embedded { file } = self { Some(file) } else { None };
+        let is_new = file.is_some_and(|file| std::fs::metadata(file).map_or(true, |file| file.len() == 0));
+        let steps = [is_new.then_some(NEW_FILE), Some(setup), file.map(|_| ALONE)];
         let connecting = async {
+            let mut tries = 0;
             loop {
                 let mut connection = options.connect().await?;
-                let prepared = if is_new { connection.execute(NEW_FILE).await.map(drop) } else { Ok(()) };
-                let prepared = match prepared {
-                    Ok(()) => connection.execute(setup).await,
-                    Err(error) => Err(error),
-                };
+                let mut prepared = Ok(());
+                for step in steps.into_iter().flatten() {
+                    if prepared.is_ok() {
+                        prepared = connection.execute(step).await.map(drop);
+                    }
+                }
                 match prepared {
-                    // Another process is turning on the new file's journal, and the busy timeout doesn't cover that.
-                    Err(error) if self.is_busy(&error) => tokio::time::sleep(Duration::from_millis(10)).await,
+                    // The busy timeout doesn't cover turning on a new file's journal, and would wait in silence.
+                    Err(error) if self.is_busy(&error) => tokio::time::sleep(RETRY).await,
                     Err(error) => return Err(error),
-                    Ok(_) => return connection.close().await,
+                    Ok(()) => return connection.close().await,
+                }
+                tries += 1;
+                if tries == SILENT_TRIES {
+                    tell(&self.shown());
                 }
             }
         };
