@@ -132,14 +132,16 @@ fn without_a_systemd_nothing_is_written() {
     let machine = Machine::new("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n");
     let ended = machine.run("install");
     assert_eq!((ended.status, ended.stdout.as_str()), (Some(1), ""));
-    insta::assert_snapshot!(ended.stderr, @"adjutant: `systemctl --user daemon-reload` failed: Failed to connect to bus: No medium found");
+    insta::assert_snapshot!(ended.stderr, @"adjutant: systemd can't be reached as this user; log in as the user, not with `su` or `sudo`. If this machine doesn't use systemd, have what starts its services run `adjutant serve`");
     assert!(!machine.home.path().join(".config").exists());
     let mut command = machine.home.command(&["service", "install", "--user"]);
     let output = command.env("PATH", machine.home.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    insta::assert_snapshot!(said, @"adjutant: systemctl not found: this machine does not use systemd; have its service manager run `adjutant serve`");
+    insta::assert_snapshot!(said, @"adjutant: systemctl not found: this machine doesn't use systemd; have what starts its services run `adjutant serve`");
     assert!(!machine.home.path().join(".config").exists());
+    let machine = Machine::new("#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n");
+    insta::assert_snapshot!(machine.run("install").stderr, @"adjutant: `systemctl --user daemon-reload` failed: No space left on device");
 }
 
 /// Runs `systemd-analyze`; if the machine has none, prints that and returns none.

@@ -18,6 +18,13 @@ const SERVICE: &str = "adjutant.service";
 const SYSUSERS: &str = include_str!("../../../systemd/adjutant.sysusers");
 const CONFIG: &str = include_str!("../../../systemd/config.toml");
 
+/// What `systemctl` says if it finds no systemd to talk to.
+const NOT_CONNECTED: &str = "Failed to connect to ";
+const NO_SYSTEMD: &str =
+    "this machine doesn't use systemd; have what starts its services run `adjutant serve`";
+const NO_SYSTEMD_OF_USER: &str = "systemd can't be reached as this user; log in as the user, not with `su` or `sudo`. If \
+                                  this machine doesn't use systemd, have what starts its services run `adjutant serve`";
+
 /// Starts the machine's service, now and at boot.
 pub(in crate::cli) const START: [&str; 4] = ["systemctl", "enable", "--now", "adjutant"];
 
@@ -153,9 +160,7 @@ impl Unit {
 fn run_systemd(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => CliError::plain(format!(
-            "{name} not found: this machine does not use systemd; have its service manager run `adjutant serve`"
-        )),
+        ErrorKind::NotFound => CliError::plain(format!("{name} not found: {NO_SYSTEMD}")),
         _ => CliError::failed(format!("can't start {name}"), error),
     })?;
     if output.status.success() {
@@ -163,7 +168,11 @@ fn run_systemd(command: &mut Command) -> Result<String> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-    Err(CliError::plain(format!("`{name} {}` failed: {}", words.join(" "), stderr.trim())))
+    Err(CliError::plain(match words.first() {
+        Some(word) if stderr.contains(NOT_CONNECTED) && word == "--user" => NO_SYSTEMD_OF_USER.to_owned(),
+        _ if stderr.contains(NOT_CONNECTED) => NO_SYSTEMD.to_owned(),
+        _ => format!("`{name} {}` failed: {}", words.join(" "), stderr.trim()),
+    }))
 }
 
 fn has_text(path: &Path, text: &str) -> bool {
