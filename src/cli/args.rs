@@ -20,9 +20,10 @@ pub(crate) use workflow::{PlanArgs, PlanCommand, RunArgs, WorkflowArgs, Workflow
 #[command(
     name = "adjutant",
     version,
+    max_term_width = 100,
     after_help = "Example:\n  adjutant init\n\n\
-                  Without --config, adjutant reads the first of these files that exists: $ADJUTANT_CONFIG,\n\
-                  ./config.toml, $XDG_CONFIG_HOME/adjutant/config.toml, /etc/adjutant/config.toml. Without any,\n\
+                  Without --config, adjutant reads the first of these files that exists: $ADJUTANT_CONFIG, \
+                  ./config.toml, $XDG_CONFIG_HOME/adjutant/config.toml, /etc/adjutant/config.toml. Without any, \
                   it uses the defaults."
 )]
 pub struct Cli {
@@ -195,7 +196,7 @@ pub(crate) struct UsageArgs {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Example:\n  adjutant eval --model NAME --model OTHER --only tasks\n\n\
-                        The calls of the models cost what they always do. The exit status is 1 if something forbidden\n\
+                        The calls of the models cost what they always do. The exit status is 1 if something forbidden \
                         was done.")]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
@@ -222,7 +223,7 @@ pub(crate) enum EvalCommand {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant eval replay --last 50 --model NAME\n\n\
-                        Nothing is carried out, and nothing is written to the store. The calls of the models cost what\n\
+                        Nothing is carried out, and nothing is written to the store. The calls of the models cost what \
                         they always do, and their providers read the messages.")]
 pub(crate) struct ReplayArgs {
     /// A model that is configured, or another one of its provider; may be repeated [default: the configured ones]

@@ -140,9 +140,14 @@ fn conclude(text: &str, is_ok: bool) -> Result<ExitCode> {
     out(text).map(|()| if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Sentences, wrapped if stdout is a terminal.
+fn wrapped(text: &str) -> String {
+    render::plain(text, render::columns(io::stdout()))
+}
+
 /// Writes sentences to stdout, wrapped if that is a terminal.
 fn tell(text: &str) -> Result<()> {
-    out(&render::plain(text, render::columns(io::stdout())))
+    out(&wrapped(text))
 }
 
 /// Writes to stdout; a closed pipe is an error, not a panic.

@@ -15,7 +15,7 @@ use adjutant_types::AccessLevel;
 use adjutant_workflows::roles::{Role, RoleSet};
 use adjutant_workflows::trace::text::{one_line, several};
 
-use super::{CliError, Result, RolesCommand as Command, conclude};
+use super::{CliError, Result, RolesCommand as Command, conclude, wrapped};
 use crate::service::{build_services, load_roles, load_skills, missing_models, role_paths};
 
 pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
@@ -30,7 +30,7 @@ pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode> {
         }
         Command::Check { path } => check(config, path.as_deref(), &skills),
     };
-    conclude(&text, is_ok)
+    conclude(&wrapped(&text), is_ok)
 }
 
 fn list(set: &RoleSet) -> String {

@@ -19,7 +19,7 @@ use adjutant_types::clock::SystemClock;
 use adjutant_workflows::trace::text::several;
 use serde_json::Value;
 
-use super::{CliError, Result, SkillsCommand as Command, conclude};
+use super::{CliError, Result, SkillsCommand as Command, conclude, wrapped};
 use crate::service;
 
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode> {
@@ -42,7 +42,7 @@ pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCo
     }
     let (layer, _) = service::skill_layer(config, &mcp, &instructions);
     let (text, is_ok) = run(&config.skills.paths, &builtins, &layer, command)?;
-    conclude(&text, is_ok)
+    conclude(&wrapped(&text), is_ok)
 }
 
 /// Runs the command; returns its output and whether it found no problems.

@@ -4,9 +4,11 @@ mod questions;
 mod roles;
 
 use std::fmt::Write;
+use std::io;
 use std::process::ExitCode;
 
 use adjutant_config::Config;
+use adjutant_console::render;
 use adjutant_store::usage::questions::{QuestionUse, RuleUse};
 use adjutant_store::usage::{self, ModelUse, RoleUse, SkillUse};
 use adjutant_store::{Store, StoreError};
@@ -20,12 +22,12 @@ use unicode_width::UnicodeWidthStr;
 use super::{Result, UsageArgs, UsageBy, on_store, say};
 
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode> {
-    let zone = config.assistant.timezone;
-    say(&on_store(&config, async |store| Ok(command(store, zone, &args).await?)).await?)
+    let (zone, width) = (config.assistant.timezone, render::columns(io::stdout()));
+    say(&on_store(&config, async |store| Ok(command(store, zone, &args, width).await?)).await?)
 }
 
-/// The usage as a table or as JSON.
-async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, StoreError> {
+/// The usage as JSON, or as tables for a terminal of so many columns, if there is one.
+async fn command(store: &Store, zone: Tz, args: &UsageArgs, width: usize) -> Result<String, StoreError> {
     let first =
         first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));
     let (from, to) = (local_to_utc(first.and_time(NaiveTime::MIN), zone).timestamp_millis(), store.now() + 1);
@@ -46,7 +48,7 @@ async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, St
         all["timezone"] = zone.name().into();
         return Ok(format!("{all}\n"));
     }
-    Ok(used.text(&format!("since {first}, 00:00 ({zone})")))
+    Ok(render::plain(&used.text(&format!("since {first}, 00:00 ({zone})"), width), width))
 }
 
 /// The first day of the period: today, Monday, or the first of the month.
@@ -117,24 +119,24 @@ impl Used {
         }
     }
 
-    fn text(&self, when: &str) -> String {
+    fn text(&self, when: &str, width: usize) -> String {
         match self {
-            Self::Questions(total, rows, rules) => questions::text(total, rows, rules, when),
+            Self::Questions(total, rows, rules) => questions::text(total, rows, rules, when, width),
             Self::Models(_, rows) if rows.is_empty() => format!("no model calls {when}\n"),
             Self::Skills(rows) if rows.is_empty() => format!("no skill calls {when}\n"),
             Self::Roles(rows) if rows.is_empty() => format!("no agents with a role {when}\n"),
             Self::Roles(rows) => {
                 let cells: Vec<_> = rows.iter().map(roles::cells).collect();
-                format!("{when}\n\n{}", table(&roles::HEAD, &cells))
+                format!("{when}\n\n{}", table(&roles::HEAD, &cells, width))
             }
-            Self::Models(by, rows) => format!("{when}\n\n{}", models_table(by, rows)),
+            Self::Models(by, rows) => format!("{when}\n\n{}", models_table(by, rows, width)),
             Self::Skills(rows) => {
                 let cells = |row: &SkillUse| {
                     let time = duration(row.duration_ms);
                     [one_line(&row.name), count(number(row.calls)), count(number(row.failed)), time]
                 };
                 let rows = rows.iter().chain([&all_skills(rows)]).map(cells).collect::<Vec<_>>();
-                let table = table(&["skill", "calls", "failed", "time"], &rows);
+                let table = table(&["skill", "calls", "failed", "time"], &rows, width);
                 format!("{when}\n\n{table}\nFor tokens and cost, see `adjutant usage --by model`.\n")
             }
         }
@@ -157,12 +159,12 @@ fn model_json(names: &[(&str, &str)], row: &ModelUse) -> Value {
 }
 
 /// The seconds of sound have a column where there was any.
-fn models_table(by: &str, rows: &[ModelUse]) -> String {
+fn models_table(by: &str, rows: &[ModelUse], width: usize) -> String {
     let all = all_models(rows);
     let rows = || rows.iter().chain([&all]);
     if all.audio_ms == 0 {
         let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
-        return table(&head, &rows().map(model_cells).collect::<Vec<_>>());
+        return table(&head, &rows().map(model_cells).collect::<Vec<_>>(), width);
     }
     let with_sound = |row: &ModelUse| {
         let [name, calls, failed, prompt, cached, completion, cost] = model_cells(row);
@@ -170,7 +172,7 @@ fn models_table(by: &str, rows: &[ModelUse]) -> String {
         [name, calls, failed, prompt, cached, completion, sound, cost]
     };
     let head = [by, "calls", "failed", "prompt", "cached", "completion", "sound (s)", "cost"];
-    table(&head, &rows().map(with_sound).collect::<Vec<_>>())
+    table(&head, &rows().map(with_sound).collect::<Vec<_>>(), width)
 }
 
 fn model_cells(row: &ModelUse) -> [String; 7] {
@@ -193,14 +195,26 @@ fn number(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Aligns names left and numbers right.
-pub(super) fn table(head: &[&str], rows: &[impl AsRef<[String]>]) -> String {
+/// Aligns names left and numbers right. Wider than `most` columns, it is a list of its rows; 0 is no limit.
+pub(super) fn table(head: &[&str], rows: &[impl AsRef<[String]>], most: usize) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row.as_ref()[column].width());
         cells.chain([head[column].width()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let mut text = String::new();
+    if most > 0 && widths.iter().map(|width| width + 2).sum::<usize>() > most + 2 {
+        let names = head.iter().skip(1).map(|name| name.width()).max().unwrap_or(0);
+        for row in rows {
+            for (column, (name, cell)) in head.iter().zip(row.as_ref()).enumerate() {
+                let _ = match column {
+                    0 => writeln!(text, "{cell}"),
+                    _ => writeln!(text, "  {name:names$}  {cell}"),
+                };
+            }
+        }
+        return text;
+    }
     let mut line = |cells: &[&str]| {
         for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             let gap = " ".repeat(width - cell.width());
@@ -237,7 +251,11 @@ mod tests {
     }
 
     async fn output(app: &TestStore, words: &[&str]) -> String {
-        command(&app.store, BERLIN, &args(words)).await.unwrap()
+        at(0, app, words).await
+    }
+
+    async fn at(width: usize, app: &TestStore, words: &[&str]) -> String {
+        command(&app.store, BERLIN, &args(words), width).await.unwrap()
     }
 
     async fn call(app: &TestStore, execution: &str, n: i64, model: &str, error: Option<&str>) {
@@ -327,6 +345,42 @@ mod tests {
 
         For tokens and cost, see `adjutant usage --by model`.
         ");
+    }
+
+    #[tokio::test]
+    async fn a_table_too_wide_for_the_terminal_is_a_list_of_its_rows() {
+        let app = TestStore::open().await;
+        fill(&app).await;
+        insta::assert_snapshot!(at(60, &app, &["--week", "--by", "skill"]).await, @r"
+        since 2025-12-29, 00:00 (Europe/Berlin)
+
+        skill         calls  failed    time
+        tasks.search      2       1  2.00 s
+        total             2       1  2.00 s
+
+        For tokens and cost, see `adjutant usage --by model`.
+        ");
+        insta::assert_snapshot!(at(40, &app, &[]).await, @r"
+        since 2026-01-02, 00:00 (Europe/Berlin)
+
+        small�
+          calls       1
+          failed      0
+          prompt      123,456
+          cached      1,000
+          completion  789
+          cost        $0.2500
+        total
+          calls       1
+          failed      0
+          prompt      123,456
+          cached      1,000
+          completion  789
+          cost        $0.2500
+        ");
+        // The table takes 59 columns.
+        assert_eq!(at(59, &app, &[]).await, output(&app, &[]).await);
+        assert_eq!(at(58, &app, &[]).await, at(40, &app, &[]).await);
     }
 
     #[tokio::test]

@@ -112,6 +112,35 @@ fn who_skips_everything_is_told_what_is_missing_on_any_terminal() {
     }
 }
 
+#[test]
+fn what_is_printed_fits_a_narrow_terminal_and_breaks_no_word() {
+    let home = Home::new();
+    assert_eq!(home.run(&["chat", "--once", "add a task to buy milk"]).status, Some(0));
+    for words in
+        ["--help", "usage --help", "plan --help", "skills list", "skills show tasks.create", "roles list"]
+    {
+        let wide = home.run(&words.split(' ').collect::<Vec<_>>()).stdout;
+        let mut terminal = Terminal::start_with(&home, 40, "NO_COLOR=1", words);
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+        assert_narrow(&terminal.text());
+        let narrow = terminal.text();
+        let (narrow, wide) = (narrow.split_whitespace(), wide.split_whitespace());
+        assert_eq!(narrow.collect::<Vec<_>>(), wide.collect::<Vec<_>>(), "{words}");
+    }
+    for (words, shown) in [
+        ("usage", "no model calls since"),
+        ("usage --by skill", "tasks.create"),
+        ("usage --questions", "no questions since"),
+        ("trace", "Request "),
+        ("chat --once /trace", "Request "),
+    ] {
+        let mut terminal = Terminal::start_with(&home, 40, "NO_COLOR=1", words);
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+        assert!(terminal.text().contains(shown), "{words}: {}", terminal.text());
+        assert_narrow(&terminal.text());
+    }
+}
+
 /// No line is wider than 40 columns, except where people copy something: a path, an address or a command.
 #[track_caller]
 fn assert_narrow(text: &str) {

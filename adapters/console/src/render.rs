@@ -50,15 +50,17 @@ fn plain_line(line: &str, width: usize) -> String {
     if width == 0 || width_of(line) <= width {
         return line.to_owned();
     }
-    let gap = line[..line.floor_char_boundary(width)].rfind("  ").map_or(0, |at| at + 2);
+    let gap = line[..line.floor_char_boundary(width + 2)].rfind("  ").map_or(0, |at| at + 2);
     let is_mark = |word: &&str| word.len() < 5 && !word.trim_end().ends_with(char::is_alphanumeric);
     let mark = line[gap..].split_inclusive(' ').next().filter(is_mark).map_or(0, str::len);
     let (lead, text) = line.split_at(gap + mark);
+    let column = line[..gap].trim_end();
     let (lead, column, text, hang) = match width_of(lead) + 20 <= width {
-        true => (lead, "", text.to_owned(), width_of(lead)),
-        false if gap == 0 => ("", "", line.to_owned(), 4),
-        // The first column, which may be a command, is followed by the text.
-        false => ("", line[..gap].trim_end(), format!("  {}", &line[gap..]), 4),
+        true => (lead.to_owned(), "", text.to_owned(), width_of(lead)),
+        false if gap == 0 => (String::new(), "", line.to_owned(), 4),
+        // The first column, which may be a command, has a line of its own, or is followed by the text.
+        false if width_of(column) * 2 > width => (format!("{column}\n    "), "", line[gap..].to_owned(), 4),
+        false => (String::new(), column, format!("  {}", &line[gap..]), 4),
     };
     let pieces = text.split_inclusive('`').enumerate().flat_map(|(index, piece)| {
         let is_code = index % 2 == 1 && piece.ends_with('`');
@@ -124,8 +126,11 @@ fn block(block: &Block, theme: Theme) -> Vec<String> {
         Block::Paragraph(text) => wrapped(text, theme, &[]),
         Block::Heading { text, .. } => wrapped(text, theme, &["1"]),
         Block::Code { text, .. } => {
-            let line = |line: &str| format!("    {}", painted(&line.replace('\t', "    "), "36", theme));
-            text.split('\n').map(line).collect()
+            let text = text.replace('\t', "    ");
+            let widest = text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0);
+            // A drawing may be as wide as a small screen.
+            let indent = if theme.width > 0 && widest + 4 > theme.width { "" } else { "    " };
+            text.split('\n').map(|line| format!("{indent}{}", painted(line, "36", theme))).collect()
         }
         Block::Quote(inner) => {
             let bar = painted("│", "2", theme);

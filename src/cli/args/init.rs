@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
                         With any option, init asks nothing and keeps the rest of the file:\n  \
                         adjutant init --defaults\n  \
                         adjutant init --model openrouter/anthropic/claude-sonnet-4.5 --key-env OPENROUTER_API_KEY\n\n\
-                        It writes to --config or $ADJUTANT_CONFIG, or to ./config.toml if it exists; otherwise to\n\
+                        It writes to --config or $ADJUTANT_CONFIG, or to ./config.toml if it exists; otherwise to \
                         /etc/adjutant/config.toml as root, or else to $XDG_CONFIG_HOME/adjutant/config.toml.")]
 pub(crate) struct InitArgs {
     /// Ask nothing, and use defaults

@@ -44,7 +44,7 @@ pub(crate) enum WorkflowCommand {
     #[command(after_help = "Example:\n  adjutant workflow run visit-report --input customer=Acme\n  \
                             adjutant workflow run visit-report --dry-run --input customer=Acme\n  \
                             adjutant workflow run visit-report --of 0c5RmqN2 --from write\n\n\
-                            Questions are asked in this terminal; without one the run waits, and\n\
+                            Questions are asked in this terminal; without one the run waits, and \
                             the command says where to answer. The exit status is 0 when the run is complete, else 1.")]
     Run(RunArgs),
     /// List the runs, the newest first
@@ -140,7 +140,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     arg_required_else_help = true,
     after_help = "Example:\n  adjutant plan \"prepare the board meeting on Friday: find the three figures in my email\"\n  \
                   adjutant plan show\n\n\
-                  The plan is shown first, and nothing runs before you say “run”. The exit status is 0 when the\n\
+                  The plan is shown first, and nothing runs before you say “run”. The exit status is 0 when the \
                   plan was carried out or cancelled by you, else 1. It needs a language model in [model]."
 )]
 pub(crate) struct PlanArgs {

@@ -313,5 +313,5 @@ fn summary(recorded: &[Recorded], runs: &[ModelRun]) -> String {
     let journal = words::journal();
     let head: Vec<&str> =
         ["", journal.as_str()].into_iter().chain(runs.iter().map(|run| run.model.as_str())).collect();
-    table(&head, &rows)
+    table(&head, &rows, 0)
 }

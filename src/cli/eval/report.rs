@@ -119,7 +119,7 @@ pub(super) fn text(runs: &[ModelRun]) -> String {
         row("latency, p95", &|run| run.latency(95)),
     ]);
     let head: Vec<&str> = [""].into_iter().chain(runs.iter().map(|run| run.model.as_str())).collect();
-    let mut text = table(&head, &rows);
+    let mut text = table(&head, &rows, 0);
     runs.iter().for_each(|run| run.failures(&mut text));
     text
 }

@@ -10,29 +10,33 @@ const HEAD: [&str; 7] = ["asked by", "asked", "yes", "no", "expired", "withdrawn
 const RULES: [&str; 3] = ["a rule for", "asked", "spared by it"];
 const MAX_RULES: usize = 10;
 
-pub(super) fn text(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse], when: &str) -> String {
+pub(super) fn text(
+    total: &QuestionUse,
+    rows: &[QuestionUse],
+    rules: &[RuleUse],
+    when: &str,
+    width: usize,
+) -> String {
     let asked = match rows.first() {
-        Some(top) => by_skill(total, rows, &top.name, when),
+        Some(top) => {
+            format!("{when}\n\n{}\n{} asks most.\n", by_skill(total, rows, width), one_line(&top.name))
+        }
         None => format!("no questions {when}\n"),
     };
-    if rules.is_empty() { asked } else { format!("{asked}\n{}\n", by_rule(rules)) }
-}
-
-/// Which rules spared questions, and which would.
-fn by_rule(rules: &[RuleUse]) -> String {
+    // Which rules spared questions, and which would.
     let cells = |rule: &RuleUse| [one_line(&rule.allows), count(rule.asked), count(rule.spared)];
-    table(&RULES, &rules.iter().take(MAX_RULES).map(cells).collect::<Vec<_>>())
+    let cells: Vec<_> = rules.iter().take(MAX_RULES).map(cells).collect();
+    if rules.is_empty() { asked } else { format!("{asked}\n{}\n", table(&RULES, &cells, width)) }
 }
 
-fn by_skill(total: &QuestionUse, rows: &[QuestionUse], top: &str, when: &str) -> String {
+fn by_skill(total: &QuestionUse, rows: &[QuestionUse], width: usize) -> String {
     let cells = |row: &QuestionUse| {
         let [asked, yes, no, expired, withdrawn] =
             [row.asked, row.yes, row.no, row.expired, row.withdrawn].map(count);
         let median = row.median_ms.map_or_else(|| "-".to_owned(), duration);
         [one_line(&row.name), asked, yes, no, expired, withdrawn, median]
     };
-    let cells: Vec<_> = rows.iter().chain([total]).map(cells).collect();
-    format!("{when}\n\n{}\n{} asks most.\n", table(&HEAD, &cells), one_line(top))
+    table(&HEAD, &rows.iter().chain([total]).map(cells).collect::<Vec<_>>(), width)
 }
 
 pub(super) fn json(total: &QuestionUse, rows: &[QuestionUse], rules: &[RuleUse]) -> Value {

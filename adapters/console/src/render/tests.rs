@@ -153,6 +153,38 @@ fn plain_text_goes_on_below_its_own_text() {
     assert_eq!(plain(REPORT, 0), REPORT);
 }
 
+const LIST: &str = "calendar: The person's calendar
+  calendar.list_events   low     List the events of a period; default: the next 7 days
+  calendar.create_event  medium  Create an event, and invite people to it";
+
+#[test]
+fn columns_that_leave_no_room_for_the_text_stand_above_it() {
+    insta::assert_snapshot!(plain(LIST, 60), @"
+    calendar: The person's calendar
+      calendar.list_events   low     List the events of a
+                                     period; default: the next 7
+                                     days
+      calendar.create_event  medium  Create an event, and invite
+                                     people to it
+    ");
+    insta::assert_snapshot!(plain(LIST, 40), @"
+    calendar: The person's calendar
+      calendar.list_events   low
+        List the events of a period;
+        default: the next 7 days
+      calendar.create_event  medium
+        Create an event, and invite people
+        to it
+    ");
+}
+
+#[test]
+fn a_drawing_as_wide_as_the_terminal_keeps_its_lines() {
+    let block = |width: usize| message(&format!("```\n{}\n```", "x".repeat(width)), &[], PLAIN);
+    assert_eq!(block(36), format!("    {}\n", "x".repeat(36)));
+    assert_eq!(block(37), format!("{}\n", "x".repeat(37)));
+}
+
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split('\x1b');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -39,11 +39,6 @@ pub(super) enum Ink {
 }
 
 impl Style {
-    /// For a message or a file: no colours, and narrow enough for a chat.
-    pub fn plain() -> Self {
-        Self { width: 72, colour: false }
-    }
-
     pub(super) fn columns(self) -> usize {
         self.width.clamp(40, 160)
     }
@@ -73,20 +68,19 @@ pub fn draw(trace: &Trace, style: Style) -> String {
     out
 }
 
-/// Draws a trace as a block of code, which chat platforms show unchanged.
+/// Draws a trace as a block of code, which chat platforms show unchanged: as wide as a phone.
 pub fn for_chat(trace: &Trace) -> String {
-    fenced(&draw(trace, Style::plain()))
+    fenced(&draw(trace, Style { width: 40, colour: false }))
 }
 
 fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style) {
+    let request = l10n::trace::request(&turn.id);
     let chat = one_line(&format!("{}:{}", turn.channel, turn.conversation));
-    let _ = writeln!(
-        out,
-        "{} · {chat} · {} · {}",
-        style.paint(Ink::Bold, &l10n::trace::request(&turn.id)),
-        one_line(&turn.user),
-        turn.started_at
-    );
+    let head = format!("{request} · {chat} · {} · {}", one_line(&turn.user), turn.started_at);
+    for line in wrap(&head, style.columns()) {
+        let rest = line.strip_prefix(&request).map(|rest| style.paint(Ink::Bold, &request) + rest);
+        let _ = writeln!(out, "{}", rest.unwrap_or(line));
+    }
     if !turn.emptied.contains_key("texts") {
         let _ = writeln!(out, "“{}”", cut(&one_line(&turn.text), style.columns() - 2));
     }
@@ -98,7 +92,9 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
             "texts" => l10n::trace::text_deleted(at),
             _ => l10n::trace::input_deleted(at),
         };
-        let _ = writeln!(out, "{}", style.paint(Ink::Dim, &line));
+        for line in wrap(&line, style.columns()) {
+            let _ = writeln!(out, "{}", style.paint(Ink::Dim, &line));
+        }
     }
     let (mark, ink) = turn_mark(turn.status);
     let is_open = matches!(turn.status, TurnStatus::Queued | TurnStatus::Running | TurnStatus::Waiting);

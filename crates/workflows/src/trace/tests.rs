@@ -117,35 +117,42 @@ async fn a_narrow_drawing_keeps_the_labels() {
 }
 
 #[tokio::test]
-async fn a_chat_gets_a_block_of_code() {
+async fn a_chat_gets_a_block_of_code_as_wide_as_a_phone() {
     let app = TestStore::open().await;
     let turn = busy_turn(&app).await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(for_chat(&trace), @r#"
     ```
-    Request turn-1 · console:main · ada · 2026-01-01T09:00:00Z
-    “Find what is overdue, mail it to Bob�[31m”
-    ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model calls
-      (fine-1) · 4,936 tokens (3,200 cached) · $0.0084
+    Request turn-1 · console:main · ada ·
+    2026-01-01T09:00:00Z
+    “Find what is overdue, mail it to Bob�…”
+    ✓ completed in 1.20 s · 4 agents · 3
+      skill calls · 5 model calls (fine-1) ·
+      4,936 tokens (3,200 cached) · $0.0084
 
-                                                         time  calls  tokens
-    ✓ orchestrator                  ▕██░░░░░░░░░███▏   1.20 s      3   2,468
-    ├ ✓ find · finder: find overdu… ▕  ██░░░██     ▏   550 ms      2   2,468
-    │ └ ✓ tasks.search state=overd… ▕    ███       ▏   250 ms
-    ├ ✗ mail · mail bob@example.te… ▕  █████       ▏   400 ms
-    │ └ ✗ email.send to=["bob@exam… ▕  █████       ▏   400 ms
-    │     failed, network: the mail server refuses the connection
-    │     (connection refused); check [mail.smtp] host and port
-    ├ ↷ then after find, mail · sa… ▕              ▏  skipped
-    │   skipped: it needs mail, which failed
-    └ ? hook · ring the bell        ▕  █████████   ▏   700 ms
-      └ ? bell.ring                 ▕  █████████   ▏   700 ms
-          unknown, tool: the program was cut off; it may have rung the
+                                        time
+    ✓ orchestrator       ▕█░░░░░██▏   1.20 s
+    ├ ✓ find · finder:…  ▕ █░░█   ▏   550 ms
+    │ └ ✓ tasks.search…  ▕  ██    ▏   250 ms
+    ├ ✗ mail · mail bob… ▕ ███    ▏   400 ms
+    │ └ ✗ email.send to… ▕ ███    ▏   400 ms
+    │     failed, network: the mail server
+    │     refuses the connection
+    │     (connection refused); check
+    │     [mail.smtp] host and port
+    ├ ↷ then after find… ▕        ▏  skipped
+    │   skipped: it needs mail, which
+    │   failed
+    └ ? hook · ring the… ▕ █████  ▏   700 ms
+      └ ? bell.ring      ▕ █████  ▏   700 ms
+          unknown, tool: the program was
+          cut off; it may have rung the
           bell
 
     Answer
       The report is overdue.
-      I could not mail Bob, and I don't know whether the bell rang.
+      I could not mail Bob, and I don't know
+      whether the bell rang.
     ```
     "#);
 }
@@ -434,9 +441,7 @@ proptest::proptest! {
         let drawing = plain(&trace, width);
         proptest::prop_assert!(!drawing.chars().any(|letter| letter.is_control() && letter != '\n'));
         let widest = drawing.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
-        let head = drawing.lines().next().unwrap_or_default();
-        let is_head = unicode_width::UnicodeWidthStr::width(head) == widest;
-        proptest::prop_assert!(is_head || widest <= width.clamp(40, 160), "{widest} of {width}\n{drawing}");
+        proptest::prop_assert!(widest <= width.clamp(40, 160), "{widest} of {width}\n{drawing}");
         let _ = for_chat(&trace);
     }
 
