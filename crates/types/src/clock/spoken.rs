@@ -21,8 +21,9 @@ const DUE: [&str; 2] = ["by", "due"];
 /// When something is due: a day, a clock time, or both, as in "tomorrow at 9", "by Friday 5pm", "1 December", "in 2 hours",
 /// "2026-11-27T17:00".
 ///
-/// A bare weekday is the coming one and never today, "next Friday" is the one of next week. A bare hour from 1 to 5 is in the
-/// afternoon. A clock time without a day is the next such time. What is over is nothing that somebody can mean.
+/// A weekday is the coming one, and today's with a clock time that is still to come; "this Friday" alone may be today, and "next
+/// Friday" is the one of next week. A bare hour from 1 to 5 is in the afternoon. A clock time without a day is the next such
+/// time. What is over is nothing that somebody can mean.
 pub fn due(words: &[&str], now: NaiveDateTime) -> Option<When> {
     let lead = words.iter().take_while(|word| DUE.contains(word)).count();
     start(&words[lead..], now)
@@ -51,7 +52,7 @@ fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate
     if let Some(moment) = in_hours(words, now) {
         return Some((Some(moment.date()), Some(moment.time())));
     }
-    let (mut day, mut clock, mut at) = (None, None, 0);
+    let (mut day, mut clock, mut at, mut is_named) = (None, None, 0, false);
     while at < words.len() {
         let lead = words[at..].iter().take_while(|word| LEADS.contains(word)).count();
         let rest = &words[at + lead..];
@@ -64,6 +65,7 @@ fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate
             used
         } else if let Some((read, used)) = self::day(rest, now.date(), lead > 0).filter(|_| day.is_none()) {
             day = Some(read.local().date());
+            is_named = is_weekday(&rest[..used]);
             if let When::Time(time) = read {
                 clock = Some(time.time());
             }
@@ -84,10 +86,25 @@ fn day_and_clock(words: &[&str], now: NaiveDateTime) -> Option<(Option<NaiveDate
         };
         clock?;
     }
+    if let (Some(named), Some(clock), true) = (day, clock, is_named) {
+        day = Some(at_clock(named, clock, now));
+    }
     let is_over = day == Some(now.date())
         && clock.is_some_and(|clock| clock < now.time())
         && !words.iter().any(|word| is_iso(word));
     (!is_over).then_some((day, clock))
+}
+
+/// Whether the words of a day are a weekday's name, or "this" and its name.
+fn is_weekday(words: &[&str]) -> bool {
+    words[0] != "next" && words.last().is_some_and(|word| weekday(word).is_some())
+}
+
+/// The day of a weekday with a clock time: today's if that is still to come, else the one in a week.
+fn at_clock(day: NaiveDate, clock: NaiveTime, now: NaiveDateTime) -> NaiveDate {
+    let days = if clock > now.time() { 0 } else { 7 };
+    let todays = now.date().checked_add_days(Days::new(days)).filter(|_| day.weekday() == now.weekday());
+    todays.unwrap_or(day)
 }
 
 /// The first and the last day of a period, a part of a day, or an hour from a time: "today", "this week", "next month", "tomorrow
@@ -114,7 +131,10 @@ pub fn period(words: &[&str], now: NaiveDateTime) -> Option<(When, When)> {
     let (day, part) = match (words, part) {
         (["tonight"], _) => (today, Some(20)),
         (["this", _], Some((_, part))) => (today, Some(part)),
-        (_, Some((at, part))) => (start(&words[..at], now)?.local().date(), Some(part)),
+        (_, Some((at, part))) => {
+            let day = start(words, now).or_else(|| start(&words[..at], now))?;
+            (day.local().date(), Some(part))
+        }
         _ => (today, None),
     };
     let hour =
@@ -244,7 +264,7 @@ pub struct Named {
 impl Named {
     /// Its days, clock times and lengths are each from the first of these texts that names any.
     pub fn read(texts: [&str; 3], now: NaiveDateTime) -> Self {
-        let mut all = Self::default();
+        let (mut all, mut is_named) = (Self::default(), false);
         for text in texts.map(str::to_lowercase) {
             let (words, mut at) = (plain(&text), 0);
             let Self { days, clocks, lengths } = &all;
@@ -266,6 +286,7 @@ impl Named {
                 at += if let Some(((first, last), used)) = day.or_else(|| Some((period(two?, now)?, 2))) {
                     let last = (last.ends() - Duration::seconds(1)).date();
                     all.days.extend(days.then_some((first.local().date(), last)));
+                    is_named |= days && is_weekday(&rest[..used]);
                     if let When::Time(time) = first
                         && has_digit(rest[0])
                     {
@@ -282,6 +303,10 @@ impl Named {
                     1
                 };
             }
+        }
+        if let (true, [(day, last)], [(clock, _), ..]) = (is_named, &mut all.days[..], &all.clocks[..]) {
+            *day = at_clock(*day, *clock, now);
+            *last = *day;
         }
         all
     }
