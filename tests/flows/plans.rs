@@ -471,11 +471,26 @@ async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
     let app = configured(|_| {}).await;
     insta::assert_snapshot!(app.says("ada", "/plan my week").await.text, @"I couldn't make a plan. That needs a language model; whoever runs me can add one with `adjutant init`.");
     insta::assert_snapshot!(app.says("ada", "/spawn researcher look").await.text, @"That needs a language model; whoever runs me can add one with `adjutant init`.");
+    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea audiance=all").await.text, @"content-pipeline has no input 'audiance'; did you mean 'audience'? It has topic, audience, words. If audiance= is part of a text, put that into quotes.");
+    insta::assert_snapshot!(app.says("ada", "/run weekly-review depth=3").await.text, @"weekly-review has no input 'depth'. It has no inputs. If depth= is part of a text, put that into quotes.");
+    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea").await.text, @"content-pipeline needs a language model; whoever runs me can add one with `adjutant init`.");
+    for name in
+        ["iterative-refinement", "map-reduce", "multi-angle-analysis", "qualify-and-route", "weekly-review"]
+    {
+        let heard = app.says("ada", &format!("/run {name}")).await.text;
+        assert_eq!(
+            heard,
+            format!("{name} needs a language model; whoever runs me can add one with `adjutant init`.")
+        );
+    }
+    // Its agent only sorts emails, if there are any.
+    let heard = app.says("ada", "/run morning-briefing").await.text;
+    assert!(!heard.contains("language model"), "{heard}");
+    app.ends_well().await;
+    let app = scripted(Scripted::new()).await;
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"
     I can't run content-pipeline like that: words: "many" is not of type "number"
 
     `/run` lists the workflows with their inputs.
     "#);
-    insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea audiance=all").await.text, @"content-pipeline has no input 'audiance'; did you mean 'audience'? It has topic, audience, words. If audiance= is part of a text, put that into quotes.");
-    insta::assert_snapshot!(app.says("ada", "/run weekly-review depth=3").await.text, @"weekly-review has no input 'depth'. It has no inputs. If depth= is part of a text, put that into quotes.");
 }

@@ -216,9 +216,15 @@ impl Run<'_> {
         if let Some(goal) = command::planned(text) {
             return Ok(typed(PLAN, "goal", goal?));
         }
-        let run_request = command::read(text, &self.orchestrator.runner.workflows.current())?;
+        let workflows = self.orchestrator.runner.workflows.current();
+        let run_request = command::read(text, &workflows)?;
         if let Some(words) = run_request.words {
             return Ok(typed(DRAFT, "words", words));
+        }
+        let workflow = workflows.get(&run_request.workflow);
+        if self.orchestrator.agents.model.is_none() && workflow.is_some_and(|workflow| workflow.needs_model())
+        {
+            return Err(l10n::runs::needs_model(run_request.workflow));
         }
         Ok(AgentTask {
             mission: run_request.workflow.clone(),

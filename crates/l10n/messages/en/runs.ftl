@@ -52,6 +52,7 @@ refused-inputs =
     I can't run { $workflow } like that: { $problems }
 
     `/run` lists the workflows with their inputs.
+needs-model = { $workflow } needs a language model; whoever runs me can add one with `adjutant init`.
 no-workflow = there is no workflow '{ $name }'
 no-workflow-but = there is no workflow '{ $name }'; did you mean '{ $nearest }'?
 no-run = There is no run whose id begins with { $id }. `adjutant workflow runs` shows them.

@@ -347,4 +347,17 @@ impl Workflow {
     pub fn step(&self, name: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == name)
     }
+
+    /// Whether it fails for certain without a language model: an agent that surely works has none of its own, and may not be
+    /// skipped.
+    pub fn needs_model(&self) -> bool {
+        let needs = |id: &&str| {
+            let agent = self.agent(id).filter(|agent| agent.model.is_none() && agent.as_role.is_none());
+            agent.is_some_and(|agent| !matches!(agent.retry.on_failure, OnFailure::Skip))
+        };
+        let is_sure = |step: &&Step| {
+            step.chosen_by.is_none() && !matches!(step.kind, StepKind::Map(_) | StepKind::Choice(_))
+        };
+        self.steps.iter().filter(is_sure).any(|step| step.kind.agents().iter().any(&needs))
+    }
 }
