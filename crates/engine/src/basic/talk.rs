@@ -15,6 +15,14 @@ use super::words::words;
 
 /// How a question begins whose answer is how to connect something.
 const CONNECT: [&str; 4] = ["how do i connect ", "how can i connect ", "how to connect ", "connect my "];
+/// In English and German: how somebody greets, how a question about the assistant begins, what tells that it's about the assistant,
+/// and its other words.
+const GREETINGS: &str =
+    "hi hello hey there good morning afternoon evening hallo moin servus guten tag morgen abend";
+const ASKING: &str = "who whos what whats how are can help i wer was wie bist kannst hilfe";
+const ADDRESSED: &str = "you your this help say du dich dein das hilfe helfen";
+const BESIDE: &str = "is a an am do does for me need work made name bot ai chatgpt human \
+    ist ein eine ki mensch mir für tun machen heißt funktioniert hat gemacht";
 /// How much of a part is repeated to the person.
 const MAX_QUOTED: usize = 80;
 
@@ -52,29 +60,13 @@ fn first_examples(skills: &Registry) -> Vec<&str> {
 pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option<String> {
     let normalized: String =
         text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
-    let normalized = normalized.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reply = match normalized.as_str() {
+    let words: Vec<&str> = normalized.split_whitespace().collect();
+    let greets = words.iter().take_while(|word| has(GREETINGS, word)).count();
+    let reply = match words.join(" ").as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
-        "hi" | "hello" | "hey" | "hi there" | "hello there" | "hey there" | "good morning"
-        | "good afternoon" | "good evening" => l10n::basic::hello(greeting(skills)),
-        "help"
-        | "help me"
-        | "i need help"
-        | "what can you do"
-        | "what can you do for me"
-        | "hey what can you do"
-        | "hi what can you do"
-        | "what can i say"
-        | "what is this"
-        | "who are you"
-        | "what are you"
-        | "who made you"
-        | "are you chatgpt"
-        | "are you a bot"
-        | "are you an ai"
-        | "how do you work"
-        | "how does this work" => greeting(skills),
+        _ if greets == words.len() => l10n::basic::hello(greeting(skills)),
         "how are you" | "how are you doing" | "are you there" => l10n::basic::fine(),
+        _ if asks_who_it_is(&words[greets..]) => greeting(skills),
         "thanks"
         | "thank you"
         | "thx"
@@ -127,6 +119,17 @@ pub(super) fn not_understood(text: &str, unclear: Option<String>, skills: &Regis
         [first, second, ..] => format!("{refusal}\n{}", l10n::basic::try_sentences(first, second)),
         _ => refusal,
     }
+}
+
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+/// Whether it asks who the assistant is or what it can do, in words that ask nothing else.
+fn asks_who_it_is(words: &[&str]) -> bool {
+    words.first().is_some_and(|first| has(ASKING, first))
+        && words.iter().any(|word| has(ADDRESSED, word))
+        && words.iter().all(|word| [ASKING, ADDRESSED, BESIDE].iter().any(|known| has(known, word)))
 }
 
 /// Whether it asks how to get a model, perhaps by the name of one that people know.

@@ -97,7 +97,25 @@ fn small_talk_is_answered_and_a_refusal_has_two_lines() {
         assert!(!reply.contains("didn't understand"), "{text}: {reply}");
         assert!(!reply.contains(['[', ']']) && !reply.contains(".toml"), "{text}: {reply}");
     }
-    insta::assert_snapshot!(reply("what can you do?"), @"
+    let introduction = reply("what can you do?");
+    for text in [
+        "hi there, who are you?",
+        "Good morning! What is your name?",
+        "who made you",
+        "Can you help me?",
+        "Hallo, wer bist du?",
+        "Guten Tag, was kannst du für mich tun?",
+        "kannst du mir helfen",
+    ] {
+        assert_eq!(reply(text), introduction, "{text}");
+    }
+    assert_eq!(reply("moin"), format!("Hello! {introduction}"));
+    assert_ne!(reply("how are you?"), introduction);
+    // It may answer a question that is still open.
+    for text in ["hi, yes", "hi, sing a song", "how are my tasks", "do this", "was hast du gemacht?"] {
+        assert!(reply(text).contains("didn't understand"), "{text}");
+    }
+    insta::assert_snapshot!(introduction, @"
     I look after your to-do list, reminders, calendar and contacts. I'm in basic mode, so please keep it simple. Try:
     - remind me to call Bob tomorrow at 9
     - what's on tomorrow
