@@ -156,8 +156,10 @@ fn files_that_pages_name_are_there_can_fail() {
 
 /// The messages in the first columns of a page's tables. `…` stands for what differs.
 fn messages(text: &str) -> Vec<String> {
-    static CELL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\| `([^`]+)`"));
-    CELL.captures_iter(text).map(|cell| cell[1].to_owned()).collect()
+    static CELL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\| (.*?) \| "));
+    static SPAN: LazyLock<Regex> = LazyLock::new(|| regex(r"`([^`]+)`"));
+    let cells: Vec<String> = CELL.captures_iter(text).map(|cell| cell[1].to_owned()).collect();
+    cells.iter().flat_map(|cell| SPAN.captures_iter(cell)).map(|span| span[1].to_owned()).collect()
 }
 
 /// All that the program can say: its sources and its messages, with the texts that go over several lines in one.
@@ -212,8 +214,9 @@ fn screens_are_the_programs() {
 
 #[test]
 fn messages_that_have_a_remedy_are_the_programs_can_fail() {
-    let page = "| you see | cause |\n| --- | --- |\n| `can't read …: …` | a |\n| `never said` | b |\n| a symptom | c |\n";
-    assert_eq!(unsaid(&messages(page), "format!(\"can't read {path}: {why}\")"), ["never said"]);
+    let page = "| you see | cause |\n| --- | --- |\n| `can't read …: …`, then `never said` | a |\n| `nor this` | b |\n| a symptom | c |\n";
+    let said = "format!(\"can't read {path}: {why}\")";
+    assert_eq!(unsaid(&messages(page), said), ["never said", "nor this"]);
     let screens = screens("```text\n  1. Hi Ada. Is it you? [Y/n]:\nNo\n```\n```text\n› hi\n```\n");
     assert_eq!(screens, ["…Hi …. Is it you?…", "No"]);
 }
