@@ -16,7 +16,7 @@ use adjutant_types::clock::{local_to_utc, rfc3339};
 use adjutant_workflows::trace::{cost, count, duration, one_line};
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeZone};
 use chrono_tz::Tz;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Result, UsageArgs, UsageBy, on_store, say};
@@ -144,41 +144,31 @@ impl Used {
 }
 
 fn model_json(names: &[(&str, &str)], row: &ModelUse) -> Value {
-    let mut json: Map<String, Value> =
-        names.iter().map(|(key, name)| ((*key).to_owned(), Value::from(*name))).collect();
-    json.insert("calls".into(), row.calls.into());
-    json.insert("failed".into(), row.failed.into());
-    let tokens = json!({"prompt": row.prompt, "cached": row.cached, "completion": row.completion});
-    json.insert("tokens".into(), tokens);
-    json.insert("cost_usd".into(), row.cost_usd.into());
-    json.insert("audio_seconds".into(), (row.audio_ms as f64 / 1000.0).into());
+    let mut json: Value = names.iter().copied().collect();
+    json["calls"] = row.calls.into();
+    json["failed"] = row.failed.into();
+    json["tokens"] = json!({"prompt": row.prompt, "cached": row.cached, "completion": row.completion});
+    json["cost_usd"] = row.cost_usd.into();
+    json["audio_seconds"] = (row.audio_ms as f64 / 1000.0).into();
     if row.unpriced > 0 {
-        json.insert("calls_of_unknown_cost".into(), row.unpriced.into());
+        json["calls_of_unknown_cost"] = row.unpriced.into();
     }
-    Value::Object(json)
+    json
 }
 
 /// The seconds of sound have a column where there was any.
 fn models_table(by: &str, rows: &[ModelUse], width: usize) -> String {
     let all = all_models(rows);
-    let rows = || rows.iter().chain([&all]);
-    if all.audio_ms == 0 {
-        let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
-        return table(&head, &rows().map(model_cells).collect::<Vec<_>>(), width);
-    }
-    let with_sound = |row: &ModelUse| {
-        let [name, calls, failed, prompt, cached, completion, cost] = model_cells(row);
-        let sound = count(number(row.audio_ms).div_ceil(1000));
-        [name, calls, failed, prompt, cached, completion, sound, cost]
+    let sound = (all.audio_ms > 0).then_some("sound (s)");
+    let head =
+        [by, "calls", "failed", "prompt", "cached", "completion"].into_iter().chain(sound).chain(["cost"]);
+    let cells = |row: &ModelUse| {
+        let numbers = [row.calls, row.failed, row.prompt, row.cached, row.completion].into_iter();
+        let seconds = sound.map(|_| count(number(row.audio_ms).div_ceil(1000)));
+        let numbers = numbers.map(|cell| count(number(cell))).chain(seconds);
+        [one_line(&row.name)].into_iter().chain(numbers).chain([known_cost(row)]).collect::<Vec<_>>()
     };
-    let head = [by, "calls", "failed", "prompt", "cached", "completion", "sound (s)", "cost"];
-    table(&head, &rows().map(with_sound).collect::<Vec<_>>(), width)
-}
-
-fn model_cells(row: &ModelUse) -> [String; 7] {
-    let [calls, failed, prompt, cached, completion] =
-        [row.calls, row.failed, row.prompt, row.cached, row.completion].map(|cell| count(number(cell)));
-    [one_line(&row.name), calls, failed, prompt, cached, completion, known_cost(row)]
+    table(&head.collect::<Vec<_>>(), &rows.iter().chain([&all]).map(cells).collect::<Vec<_>>(), width)
 }
 
 /// The cost, as far as it is known.

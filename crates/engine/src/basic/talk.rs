@@ -13,8 +13,13 @@ use chrono::{Datelike, NaiveDateTime};
 
 use super::words::words;
 
-/// How a question begins whose answer is how to connect something.
+/// How a question begins whose answer is how to connect something, and other such questions.
 const CONNECT: [&str; 4] = ["how do i connect ", "how can i connect ", "how to connect ", "connect my "];
+const EMAIL: &str = "can you read my email|can you read my emails|can you send email|can you send emails";
+const THANKS: &str = "thanks|thank you|thx|cheers|thanks a lot|many thanks|thank you so much|thank you very much|great|perfect|\
+    well done|good job|youre great";
+const PRIVACY: &str = "do you store my data|is my data private|is this private|is my data safe|where is my data|\
+    who can read this|who sees my data";
 /// In English and German: how somebody greets, how a question about the assistant begins, what tells that it's about the assistant,
 /// and its other words.
 const GREETINGS: &str =
@@ -61,25 +66,13 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
     let normalized: String =
         text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
     let words: Vec<&str> = normalized.split_whitespace().collect();
-    let greets = words.iter().take_while(|word| has(GREETINGS, word)).count();
+    let greets = words.iter().take_while(|word| has(GREETINGS, ' ', word)).count();
     let reply = match words.join(" ").as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
         _ if greets == words.len() => l10n::basic::hello(greeting(skills)),
         "how are you" | "how are you doing" | "are you there" => l10n::basic::fine(),
         _ if asks_who_it_is(&words[greets..]) => greeting(skills),
-        "thanks"
-        | "thank you"
-        | "thx"
-        | "cheers"
-        | "thanks a lot"
-        | "many thanks"
-        | "thank you so much"
-        | "thank you very much"
-        | "great"
-        | "perfect"
-        | "well done"
-        | "good job"
-        | "youre great" => l10n::basic::welcome(),
+        said if has(THANKS, '|', said) => l10n::basic::welcome(),
         "bye" | "goodbye" | "good bye" | "good night" | "goodnight" | "see you" | "see you later" => {
             l10n::basic::bye()
         }
@@ -89,17 +82,9 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
         "yes" | "no" | "ok" | "okay" | "sure" | "yes please" | "no thanks" | "yes to all" | "no to all" => {
             l10n::basic::answers_nothing()
         }
-        "do you store my data"
-        | "is my data private"
-        | "is this private"
-        | "is my data safe"
-        | "where is my data"
-        | "who can read this"
-        | "who sees my data" => l10n::basic::private(),
-        "can you read my email" | "can you read my emails" | "can you send email" | "can you send emails" => {
-            l10n::basic::connects()
-        }
+        question if has(PRIVACY, '|', question) => l10n::basic::private(),
         question if asks_for_model(question) => l10n::basic::models(),
+        question if has(EMAIL, '|', question) => l10n::basic::connects(),
         question if CONNECT.iter().any(|beginning| question.starts_with(beginning)) => {
             l10n::basic::connects()
         }
@@ -121,15 +106,15 @@ pub(super) fn not_understood(text: &str, unclear: Option<String>, skills: &Regis
     }
 }
 
-fn has(words: &str, word: &str) -> bool {
-    words.split(' ').any(|one| one == word)
+fn has(all: &str, between: char, text: &str) -> bool {
+    all.split(between).any(|one| one == text)
 }
 
 /// Whether it asks who the assistant is or what it can do, in words that ask nothing else.
 fn asks_who_it_is(words: &[&str]) -> bool {
-    words.first().is_some_and(|first| has(ASKING, first))
-        && words.iter().any(|word| has(ADDRESSED, word))
-        && words.iter().all(|word| [ASKING, ADDRESSED, BESIDE].iter().any(|known| has(known, word)))
+    words.first().is_some_and(|first| has(ASKING, ' ', first))
+        && words.iter().any(|word| has(ADDRESSED, ' ', word))
+        && words.iter().all(|word| [ASKING, ADDRESSED, BESIDE].iter().any(|known| has(known, ' ', word)))
 }
 
 /// Whether it asks how to get a model, perhaps by the name of one that people know.

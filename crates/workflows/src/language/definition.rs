@@ -11,9 +11,7 @@ use super::template::{Condition, Template};
 /// A pipeline of agents.
 #[derive(Debug, Clone)]
 pub struct Workflow {
-    /// Its name, by which people and skills call it.
     pub name: String,
-    /// Its purpose, in one line.
     pub description: String,
     /// The author's version, for information only.
     pub version: Option<String>,
@@ -21,9 +19,7 @@ pub struct Workflow {
     pub timeout: Option<Duration>,
     /// The maximum of agents and skills at once; by default as configured.
     pub max_concurrent: Option<usize>,
-    /// Its inputs, in the order of the file.
     pub inputs: Vec<Input>,
-    /// Its agents, in the order of the file.
     pub agents: Vec<Agent>,
     /// Its steps, in the order of the file, which may differ from the order in which they run.
     pub steps: Vec<Step>,
@@ -53,7 +49,6 @@ pub struct Input {
 pub enum InputType {
     String,
     Number,
-    /// True or false.
     Boolean,
     Json,
     FilePath,
@@ -76,22 +71,16 @@ pub struct Agent {
     pub names_skills: bool,
     /// How its work will be judged.
     pub success_criteria: Option<String>,
-    /// A model other than the configured one.
     pub model: Option<String>,
-    /// The time limit of an attempt.
     pub timeout: Option<Duration>,
-    /// What happens when it fails.
     pub retry: Retry,
-    /// Conditions on its output.
     pub validation: Validation,
 }
 
-/// The consequences of failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// Attempts in all, including the first; at least 1.
     pub max_attempts: u32,
-    /// The delay between them.
     pub backoff: Backoff,
     pub on_failure: OnFailure,
 }
@@ -294,20 +283,16 @@ pub enum Target {
     Agent(String),
 }
 
-/// An agent for each item of a list.
 #[derive(Debug, Clone)]
 pub struct MapStep {
     /// The list. The agent sees `{{item}}` and `{{index}}`.
     pub over: Template,
-    /// The agent of each item.
     pub agent: String,
     /// The agent that gets all outputs; without one the output is their list.
     pub reduce: Option<String>,
-    /// The maximum of agents at once.
     pub max_concurrent: usize,
 }
 
-/// An agent and a validator.
 #[derive(Debug, Clone)]
 pub struct LoopStep {
     pub agent: String,
@@ -319,7 +304,6 @@ pub struct LoopStep {
     pub feedback: Option<Template>,
 }
 
-/// A question to a person.
 #[derive(Debug, Clone)]
 pub struct ApprovalStep {
     pub text: Template,

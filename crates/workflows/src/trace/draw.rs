@@ -162,34 +162,24 @@ impl Column {
     }
 }
 
-fn time_cell(execution: &Execution) -> String {
-    match execution.span {
-        Some(_) if execution.status != ExecutionStatus::Skipped => duration(execution.duration_ms),
-        _ => execution.status.as_str().to_owned(),
-    }
-}
-
-fn calls_cell(execution: &Execution) -> String {
-    if execution.model_calls == 0 { String::new() } else { execution.model_calls.to_string() }
-}
-
-fn tokens_cell(execution: &Execution) -> String {
-    let tokens = execution.tokens.prompt + execution.tokens.completion;
-    if tokens == 0 { String::new() } else { count(tokens) }
-}
-
-fn cost_cell(execution: &Execution) -> String {
-    if execution.cost_usd > 0.0 { cost(execution.cost_usd) } else { String::new() }
-}
-
 impl<'a> Table<'a> {
     fn new(trace: &'a Trace, style: Style) -> Self {
-        let of = |name, cell| Column::of(name, cell, &trace.executions);
+        let of = |name, cell: fn(&Execution) -> String| Column::of(name, cell, &trace.executions);
         let columns = [
-            of(l10n::trace::time(), time_cell),
-            of(l10n::trace::calls(), calls_cell),
-            of(l10n::trace::tokens_column(), tokens_cell),
-            of(l10n::trace::cost(), cost_cell),
+            of(l10n::trace::time(), |one| match one.span {
+                Some(_) if one.status != ExecutionStatus::Skipped => duration(one.duration_ms),
+                _ => one.status.as_str().to_owned(),
+            }),
+            of(l10n::trace::calls(), |one| {
+                (one.model_calls > 0).then(|| one.model_calls.to_string()).unwrap_or_default()
+            }),
+            of(l10n::trace::tokens_column(), |one| {
+                let tokens = one.tokens.prompt + one.tokens.completion;
+                (tokens > 0).then(|| count(tokens)).unwrap_or_default()
+            }),
+            of(l10n::trace::cost(), |one| {
+                (one.cost_usd > 0.0).then(|| cost(one.cost_usd)).unwrap_or_default()
+            }),
         ];
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
         let bar = (style.columns() / 5).max(8);
