@@ -83,10 +83,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode> {
 
 /// The width of the terminal at stdout, or 100 columns without one.
 fn columns() -> usize {
-    match render::columns(io::stdout()) {
-        0 => 100,
-        columns => columns,
-    }
+    Some(render::columns(io::stdout())).filter(|columns| *columns > 0).unwrap_or(100)
 }
 
 /// Asks on the terminal; `instead` says what to use without one.

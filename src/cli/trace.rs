@@ -1,9 +1,10 @@
 //! `adjutant trace`: what happened in a turn.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use adjutant_config::Config;
+use adjutant_console::render::Theme;
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Store, people};
 use adjutant_workflows::trace::{self, Style, one_line};
@@ -14,7 +15,8 @@ use super::{CliError, Result, TraceArgs, on_store};
 const NAMED: i64 = 5;
 
 pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode> {
-    on_store(&config, async |store| show(store, &args, style(), &mut io::stdout()).await).await?;
+    let style = Style { width: super::columns(), colour: Theme::of_stdout().colour };
+    on_store(&config, async |store| show(store, &args, style, &mut io::stdout()).await).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -99,13 +101,6 @@ async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>> {
         )));
     }
     Ok(turns)
-}
-
-/// As wide as the terminal, and coloured there unless `NO_COLOR` is set; plain for a pipe.
-fn style() -> Style {
-    let stdout = io::stdout();
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { width: super::columns(), colour }
 }
 
 #[cfg(test)]

@@ -111,14 +111,7 @@ fn painted(text: &str, code: &str, theme: Theme) -> String {
 }
 
 fn blocks(list: &[Block], theme: Theme) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (number, one) in list.iter().enumerate() {
-        if number > 0 {
-            lines.push(String::new());
-        }
-        lines.extend(block(one, theme));
-    }
-    lines
+    list.iter().map(|one| block(one, theme)).collect::<Vec<_>>().join(&String::new())
 }
 
 fn block(block: &Block, theme: Theme) -> Vec<String> {

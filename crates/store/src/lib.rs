@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// The same. After a second in which another program holds an embedded store, its location is told.
-    pub async fn open_telling(url: &str, clock: SharedClock, tell: impl Fn(&str)) -> Result<Self> {
+    pub async fn open_telling(url: &str, clock: SharedClock, tell: fn(&str)) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
         backend.prepare().await?;

@@ -259,7 +259,7 @@ impl Backend {
     }
 
     /// The connections for writing, and those for reading; see [`crate::Store::open_telling`].
-    pub(crate) async fn connect(&self, tell: impl Fn(&str)) -> Result<(Connections, Connections)> {
+    pub(crate) async fn connect(&self, tell: fn(&str)) -> Result<(Connections, Connections)> {
         let (url, setup): (String, &'static str) = match self {
             // FULL: an acknowledged commit survives a power cut, not only a crash.
             Self::Embedded { file } => (
@@ -299,10 +299,11 @@ impl Backend {
         &self,
         options: &AnyConnectOptions,
         setup: &'static str,
-        tell: impl Fn(&str),
+        tell: fn(&str),
     ) -> Result<()> {
-        let file = if let Self::Embedded { file } = self { Some(file) } else { None };
-        let is_new = file.is_some_and(|file| std::fs::metadata(file).map_or(true, |file| file.len() == 0));
+        let file = self.file();
+        let is_empty = |file: &PathBuf| std::fs::metadata(file).map_or(true, |file| file.len() == 0);
+        let is_new = file.as_ref().is_some_and(is_empty);
         let steps = [is_new.then_some(NEW_FILE), Some(setup), file.map(|_| ALONE)];
         let connecting = async {
             let mut tries = 0;
