@@ -196,12 +196,9 @@ pub(super) fn table(head: &[&str], rows: &[impl AsRef<[String]>], most: usize) -
     if most > 0 && widths.iter().map(|width| width + 2).sum::<usize>() > most + 2 {
         let names = head.iter().skip(1).map(|name| name.width()).max().unwrap_or(0);
         for row in rows {
-            for (column, (name, cell)) in head.iter().zip(row.as_ref()).enumerate() {
-                let _ = match column {
-                    0 => writeln!(text, "{cell}"),
-                    _ => writeln!(text, "  {name:names$}  {cell}"),
-                };
-            }
+            let row: &[String] = row.as_ref();
+            let cells = head.iter().zip(row).skip(1).map(|(name, cell)| format!("  {name:names$}  {cell}\n"));
+            let _ = write!(text, "{}\n{}", row[0], cells.collect::<String>());
         }
         return text;
     }

@@ -18,8 +18,6 @@ const SERVICE: &str = "adjutant.service";
 const SYSUSERS: &str = include_str!("../../../systemd/adjutant.sysusers");
 const CONFIG: &str = include_str!("../../../systemd/config.toml");
 
-/// What `systemctl` says if it finds no systemd to talk to.
-const NOT_CONNECTED: &str = "Failed to connect to ";
 const NO_SYSTEMD: &str =
     "this machine doesn't use systemd; have what starts its services run `adjutant serve`";
 const NO_SYSTEMD_OF_USER: &str = "systemd can't be reached as this user; log in as the user, not with `su` or `sudo`. If \
@@ -168,10 +166,11 @@ fn run_systemd(command: &mut Command) -> Result<String> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-    Err(CliError::plain(match words.first() {
-        Some(word) if stderr.contains(NOT_CONNECTED) && word == "--user" => NO_SYSTEMD_OF_USER.to_owned(),
-        _ if stderr.contains(NOT_CONNECTED) => NO_SYSTEMD.to_owned(),
-        _ => format!("`{name} {}` failed: {}", words.join(" "), stderr.trim()),
+    // It finds no systemd to talk to.
+    Err(CliError::plain(match stderr.contains("Failed to connect to ") {
+        true if words.first().is_some_and(|word| word == "--user") => NO_SYSTEMD_OF_USER.to_owned(),
+        true => NO_SYSTEMD.to_owned(),
+        false => format!("`{name} {}` failed: {}", words.join(" "), stderr.trim()),
     }))
 }
 

@@ -20,9 +20,6 @@ use copy::file_url;
 pub use listener::Listener;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between tries to open a file that another program holds, and after how many of them the person is told: a second.
-const RETRY: Duration = Duration::from_millis(20);
-const SILENT_TRIES: u32 = 50;
 
 /// Lets an embedded file return its free pages. It works only before the file has content, or before a rewrite.
 const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
@@ -317,12 +314,13 @@ impl Backend {
                 }
                 match prepared {
                     // The busy timeout doesn't cover turning on a new file's journal, and would wait in silence.
-                    Err(error) if self.is_busy(&error) => tokio::time::sleep(RETRY).await,
+                    Err(error) if self.is_busy(&error) => tokio::time::sleep(Duration::from_millis(20)).await,
                     Err(error) => return Err(error),
                     Ok(()) => return connection.close().await,
                 }
                 tries += 1;
-                if tries == SILENT_TRIES {
+                // After a second.
+                if tries == 50 {
                     tell(&self.shown());
                 }
             }
