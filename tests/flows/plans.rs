@@ -486,7 +486,6 @@ async fn what_cannot_be_planned_or_run_is_said_in_a_sentence() {
     // Its agent only sorts emails, if there are any.
     let heard = app.says("ada", "/run morning-briefing").await.text;
     assert!(!heard.contains("language model"), "{heard}");
-    app.ends_well().await;
     let app = scripted(Scripted::new()).await;
     insta::assert_snapshot!(app.says("ada", "/run content-pipeline topic=tea words=many").await.text, @r#"
     I can't run content-pipeline like that: words: "many" is not of type "number"
