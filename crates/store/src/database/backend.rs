@@ -121,8 +121,8 @@ impl Backend {
     }
 
     fn is_busy(&self, error: &sqlx::Error) -> bool {
-        let code = error.as_database_error().and_then(|error| error.code());
-        matches!(self, Self::Embedded { .. }) && code.as_deref() == Some("5")
+        let code = || error.as_database_error()?.code()?.parse::<u32>().ok();
+        matches!(self, Self::Embedded { .. }) && code().is_some_and(|code| code & 0xff == 5)
     }
 
     /// Whether a transaction failed only because of a conflict with another one and can be retried.
