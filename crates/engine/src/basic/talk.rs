@@ -27,7 +27,7 @@ const GREETINGS: &str =
 const ASKING: &str = "who whos what whats how are can help i wer was wie bist kannst hilfe";
 const ADDRESSED: &str = "you your this help say du dich dein das hilfe helfen";
 const BESIDE: &str = "is a an am do does for me need work made name bot ai chatgpt human \
-    ist ein eine ki mensch mir für tun machen heißt funktioniert hat gemacht";
+    ist ein eine ki mensch mich mir für tun machen heißt funktioniert hat gemacht";
 /// How much of a part is repeated to the person.
 const MAX_QUOTED: usize = 80;
 
