@@ -328,11 +328,7 @@ impl Service {
     pub async fn accept(&self, inbound: Inbound, acknowledge: impl AsyncFnOnce()) -> Result<bool> {
         let journalled = self.intake.journal(inbound).await?;
         acknowledge().await;
-        let is_new = journalled.is_some();
-        if let Some(journalled) = journalled {
-            self.intake.dispatch(journalled);
-        }
-        Ok(is_new)
+        Ok(journalled.map(|journalled| self.intake.dispatch(journalled)).is_some())
     }
 
     /// Stops the running turns of a chat. Returns whether there were any.
