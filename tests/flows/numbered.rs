@@ -190,6 +190,18 @@ async fn a_bare_yes_right_after_an_offer_for_own_things_is_for_that_and_approves
 }
 
 #[tokio::test]
+async fn an_offer_below_a_question_that_answers_nothing_typed_since_takes_no_yes() {
+    let app = careful().await;
+    app.says("ada", "bread").await;
+    app.says("ada", "/spawn lunch?").await;
+    app.rests().await;
+    assert_eq!(messages(&app, "lunch?"), 1);
+    let heard = app.says("ada", "ja").await.text;
+    assert!(heard.starts_with("Do you mean this?\n**13** "), "{heard}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_press_says_that_something_else_was_meant_and_the_question_stays_open() {
     let app = careful().await;
     app.says("ada", "bread").await;

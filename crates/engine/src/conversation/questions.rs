@@ -98,7 +98,7 @@ impl Conversations {
             None if open.len() > 1 && verdicts::is_any(text) => Typed::Unclear,
             None => return Ok(None),
         };
-        if self.is_for_offer(text, &open, conversation.shared).await? {
+        if self.is_for_offer(text, &open, (conversation, person, asked_at)).await? {
             return Ok(None);
         }
         let kind = &question.kind;
@@ -137,11 +137,20 @@ impl Conversations {
     }
 
     /// Whether a text is for what a turn has asked in words, right before it and below the open questions: a thanked no for "Shall
-    /// I look it up?", a bare yes only for what we may offer to do with the person's own things. "Shall I send it?" may be
-    /// about an open question, and silence is a yes to what is delayed.
-    async fn is_for_offer(&self, text: &str, open: &[QuestionRow], is_shared: bool) -> Result<bool> {
+    /// I look it up?", a bare yes only for what we may offer to do with the person's own things, in an answer to what they
+    /// wrote since. "Shall I send it?" may be about an open question, and silence is a yes to what is delayed.
+    async fn is_for_offer(
+        &self,
+        text: &str,
+        open: &[QuestionRow],
+        (here, person, asked_at): (&Conversation, &PersonId, i64),
+    ) -> Result<bool> {
         let (Some(is_yes), Some(newest)) = (verdicts::to_offer(text), open.last()) else { return Ok(false) };
-        if (is_yes && is_shared) || open.iter().any(|question| question.delay().is_some()) {
+        if (is_yes && here.shared) || open.iter().any(|question| question.delay().is_some()) {
+            return Ok(false);
+        }
+        // A watch may offer something while a yes to the question is on its way.
+        if is_yes && !inbox::spoke_since(&self.store, &here.id, person, asked_at, &newest.turn_id).await? {
             return Ok(false);
         }
         let asked = outbox::asked_since(&self.store, newest, true).await?;
@@ -219,7 +228,7 @@ impl Conversations {
                 Some(no) => self.may_answer_for(&row.person_id, &question).await?.then_some(no),
                 None => None,
             };
-            if open.last().is_some_and(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
+            if open.last().is_none_or(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
                 let given = no.as_deref().unwrap_or(given);
                 return self.answer_across(row, &question.conversation_id, given).await;
             }
@@ -289,7 +298,7 @@ impl Conversations {
 
     /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
     /// names by their numbers in the list, or all. Lists them if the text doesn't fit. What a typed answer says beside it
-    /// becomes a message, so that one turn answers that, and not each of those that go on.
+    /// becomes a message: one turn answers it, not every turn that goes on.
     pub(super) async fn answer_across(
         &self,
         row: &InboxRow,
@@ -297,7 +306,8 @@ impl Conversations {
         given: &str,
     ) -> Result<()> {
         let instance = self.instance_for(row, conversation);
-        let rest = verdicts::after_no(&row.text, given).filter(|_| row.kind == InboxKind::Answer);
+        let rest = verdicts::after_no(&row.text, given)
+            .filter(|rest| row.kind == InboxKind::Answer && !rest.starts_with('/'));
         loop {
             let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
@@ -340,7 +350,7 @@ impl Conversations {
                 }
                 false => noted.join("\n").into(),
             };
-            // Its turn hears what else was written, if that is no message.
+            // Its turn hears what else was written, unless that became a message.
             let answered = closed.iter().find(|(question, _)| row.question_id.as_ref() == Some(&question.id));
             message.turn = answered.filter(|_| rest.is_none()).map(|(question, _)| question.turn_id.clone());
             if let Some(rest) = rest {

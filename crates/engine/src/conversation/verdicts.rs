@@ -270,7 +270,8 @@ pub(super) fn verdict_on_all(text: &str) -> Option<bool> {
 /// A yes or a thanked no that names no act, as people answer an offer: "yes please", "no thx". "Don't send it, thanks" is more.
 pub(super) fn to_offer(text: &str) -> Option<bool> {
     let thanks = ["thank", "thx", "danke", "ありがとう"].iter().any(|it| text.to_lowercase().contains(it));
-    verdict(text).filter(|is_yes| (*is_yes || thanks) && !has_any(text, |clause| clause.has_act))
+    verdict(text)
+        .filter(|is_yes| (*is_yes || thanks) && !is_praise(text) && !has_any(text, |clause| clause.has_act))
 }
 
 /// The yes or no to both to whom the only thing that is asked about goes.

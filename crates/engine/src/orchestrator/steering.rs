@@ -114,8 +114,10 @@ impl Run<'_> {
         let (store, turn) = (&self.ctx.store, &self.ctx.turn);
         let rows = inbox::waiting(store, &turn.conversation.id, &self.ctx.io.lease.instance).await?;
         let mut taken = Vec::new();
-        // Others, and what runs in the background, have turns of their own.
-        let is_theirs = |row: &InboxRow| row.person_id == turn.person.id && !row.is_background();
+        // Others, what runs in the background, and the rest of an answer have turns of their own, and hold up no correction.
+        let is_theirs = |row: &InboxRow| {
+            row.person_id == turn.person.id && !row.is_background() && !row.event.starts_with(inbox::REST)
+        };
         for row in rows.into_iter().filter(|row| row.kind == InboxKind::Message && is_theirs(row)) {
             // The model sees files with the message that a turn begins with.
             let is_run = command::is_run(&row.text);

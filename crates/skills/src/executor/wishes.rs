@@ -40,7 +40,7 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     {\"wishes\":[{\"kind\":\"...\",\"count\":1,\"targets\":[\"...\"],\"text\":\"...\"}]}, one wish for each thing they want \
     done. To be told, shown or asked something is no wish; neither are statements, questions and thanks: {\"wishes\":[]}. \
     kind: task.create (also reminders and list items), task.change (also done), task.delete, event.create, event.change, \
-    event.delete, mail.send, mail.reply, mail.forward, mail.draft, mail.sort (move, archive, mark), contact.create, \
+    event.delete, mail.send, mail.reply, mail.forward, mail.draft, mail.sort (move, archive, mark, delete), contact.create, \
     contact.change, memory.save, memory.forget, schedule.create (again and again), schedule.change, schedule.delete, \
     watch.create (tell me when, whenever), watch.change, note.write, post.send, page.open, web.search, undo, \
     workflow.run, tool.use (a service). \
@@ -126,8 +126,8 @@ async fn ask_and_store(
     // Text of other people holds no wishes, and those of a watch were read when it was made.
     let wishes = match (ctx.watch(), &ctx.trust.own_text) {
         (Some(found), own_text) => of_watch(ctx, found, own_text.as_deref()).await?,
-        (None, Some(_)) => ask(ctx, registry, model).await?,
-        (None, None) => Wishes::default(),
+        (None, Some(_)) if !is_beside_question(ctx).await? => ask(ctx, registry, model).await?,
+        (None, _) => Wishes::default(),
     };
     let is_more = before.is_some();
     let wishes = Wishes { read: Some(length(ctx)), ..wishes.after(before.unwrap_or_default()) };
@@ -136,6 +136,16 @@ async fn ask_and_store(
     turns::set_wishes(&mut batch, &ctx.turn.id, &json, is_more);
     ctx.store.write(batch).await?;
     Ok(wishes)
+}
+
+/// Whether the person says a bare yes while a question waits: it is for an offer alone, and would read as one to the question.
+async fn is_beside_question(ctx: &TurnContext) -> Result<bool, StoreError> {
+    let turn = &ctx.turn;
+    let (open, _) = match turn.is_yes {
+        true => questions::open_and_read(&ctx.store, &turn.conversation.id).await?,
+        false => return Ok(false),
+    };
+    Ok(open.iter().any(|question| question.turn_id != turn.id))
 }
 
 /// The wishes of a watch for each thing that it tells now; none if it was paused or deleted, or its words have changed.

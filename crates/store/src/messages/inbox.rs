@@ -16,8 +16,8 @@ const MAX_MENTIONS: usize = 20;
 pub const WATCH: &str = " watch:";
 /// How the name of a row begins that a button under a telling or a briefing brings: the id of its thing follows, and a colon.
 pub const LINE: &str = " line:";
-/// How the name of a row begins that holds what else an answer says: see [`add_rest`].
-const REST: &str = " rest:";
+/// How the name of a row begins that holds the rest of an answer: see [`add_rest`].
+pub const REST: &str = " rest:";
 /// How the name of a row begins that tells what its person did on the page.
 pub const PAGE: &str = " page:";
 
@@ -404,7 +404,7 @@ pub fn mark_done(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
     batch.must(Stale::MessageTaken, sql, [turn.into(), id.into()]);
 }
 
-/// Adds what an answer says beside that as a message of its own.
+/// Journals what follows an answer as a message of its own.
 pub fn add_rest(batch: &mut Batch, answer: &InboxRow, rest: &str, instance: &InstanceId, now: i64) {
     let sql = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, instance, received_at, taint, spoken, \
         mentions, is_addressed) SELECT ' rest:' || event, conversation_id, person_id, 'said', $2, $3, $4, taint, spoken, \

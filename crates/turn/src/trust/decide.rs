@@ -212,8 +212,8 @@ impl<'a> Evidence<'a> {
             _ if is_it(other) => false,
             // Of what is watched, only another watch.
             noun if thing.noun == "watch" => noun == "watch",
-            // No such wish acts on an email, whatever its sender calls it.
-            "mail" | "file" => !is_for_own,
+            // No such wish acts on an email, whatever its sender calls it; but people say "delete" of emails, too.
+            "mail" | "file" => !is_for_own || matches!(wish.kind, ActionKind::TaskDelete | ActionKind::EventDelete),
             _ => true,
         };
         // The words may name an email's sender, too: of what was shown, the id has that.

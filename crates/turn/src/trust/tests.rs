@@ -188,21 +188,26 @@ fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
 
 #[test]
 fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish_may_also_mean_is() {
-    use ActionKind::{EventDelete, MailForward, MemoryForget, ScheduleChange, ScheduleDelete, TaskDelete};
+    use ActionKind::{
+        EventChange, EventDelete, MailForward, MemoryForget, ScheduleChange, ScheduleDelete, TaskChange,
+        TaskDelete,
+    };
     let judge = |wished: ActionKind, kind: ActionKind, noun: &'static str, other: &'static str| {
         let report = |noun| thing(noun, noun, "Morning report");
         let shown = Shown::new([(true, vec![report(noun)]), (true, vec![report(other)])]);
         let case = Case { shown, ..Case::new("", vec![wish(wished, &["morning report"], "")]) };
         case.judge(kind, vec![Target::Thing(report(noun))])
     };
-    let own = [(ScheduleChange, "schedule"), (ScheduleDelete, "schedule"), (TaskDelete, "task")];
-    for (kind, noun) in own.into_iter().chain([(EventDelete, "event"), (MemoryForget, "memory")]) {
+    let own = [(ScheduleChange, "schedule"), (ScheduleDelete, "schedule"), (TaskChange, "task")];
+    for (kind, noun) in own.into_iter().chain([(EventChange, "event"), (MemoryForget, "memory")]) {
         for of_others in ["mail", "file"] {
             assert_eq!(judge(kind, kind, noun, of_others), Verdict::Wished(0), "{kind} beside a {of_others}");
         }
     }
     // "Cancel the morning report" may be read as another kind than that of what a letter wants deleted.
     for (wished, kind, noun, other) in [
+        (TaskDelete, TaskDelete, "task", "mail"),
+        (EventDelete, EventDelete, "event", "mail"),
         (EventDelete, ScheduleDelete, "schedule", "event"),
         (TaskDelete, ScheduleChange, "schedule", "task"),
         (EventDelete, TaskDelete, "task", "event"),
