@@ -39,11 +39,20 @@ fn without_ids(text: &str) -> String {
 #[tokio::test]
 async fn a_watch_that_acts_or_tells_everything_is_shown_before_it_starts() {
     let app = app().await;
-    for arguments in [
-        json!({"on": "mail", "from": ["Bob"], "do": "ask", "words": "make a task of it"}),
-        json!({"on": "mail"}),
+    for (arguments, what) in [
+        (
+            json!({"on": "mail", "from": ["Bob"], "do": "ask", "words": "make a task of it"}),
+            "I'll do this: “make",
+        ),
+        // Several words are no workflow's name.
+        (
+            json!({"on": "mail", "from": ["Bob"], "do": "run", "words": "make a task of it"}),
+            "I'll do this: “make",
+        ),
+        (json!({"on": "mail"}), "every email"),
     ] {
         let asked = asked(&app, arguments).await;
+        assert!(asked.text.contains(what), "{}", asked.text);
         assert!(app.says("ada", "/watches").await.text.starts_with("I'm not watching anything."));
         app.presses("ada", &asked, "Reject").await;
     }
@@ -132,7 +141,7 @@ async fn words_that_nobody_typed_make_no_watch() {
     });
     let app = scripted_with(script, with_mailbox).await;
     let refused = app.says("ada", "watch my mail").await;
-    assert!(refused.text.contains("say in the person's own words what to do"), "{}", refused.text);
+    assert!(refused.text.contains("copy from the person's message what to do"), "{}", refused.text);
     app.ends_well().await;
 }
 
@@ -220,7 +229,10 @@ async fn what_cannot_be_watched_is_refused_with_the_reason() {
         (json!({"on": "file", "place": "/etc"}), "name a folder that was set up for this"),
         (json!({"on": "task_due", "until": "2020-01-01"}), "that's in the past"),
         (json!({"on": "task_due", "quiet": "at night"}), "write two times"),
-        (json!({"on": "task_due", "do": "run", "words": "no-such-one"}), "no workflow “no-such-one”"),
+        (
+            json!({"on": "task_due", "do": "run", "words": "no-such-one"}),
+            "no workflow “no-such-one”; to do what these words say, use do: ask",
+        ),
     ] {
         let (said, _) = call(&app, "watch.create", arguments.clone()).await;
         assert!(said.contains(why), "{arguments}: {said}");

@@ -183,8 +183,8 @@ stop-number = Stop { $number }
 ## Errors. What begins with a slash is an argument's name.
 
 too-many = You already have { $count } watches. Stop one first: `/watches`
-not-your-words = /words: say in the person's own words what to do
-no-workflow = /words: there is no workflow “{ $name }”
+not-your-words = /words: copy from the person's message what to do
+no-workflow = /words: there is no workflow “{ $name }”; to do what these words say, use do: ask
 no-mailbox = there is no mailbox to watch; one must be connected first: `/connect`
 which-folder = /place: name a folder that was set up for this; only owners can watch one
 which-room = /place: name a room in which the person has written, as CHANNEL:PLACE

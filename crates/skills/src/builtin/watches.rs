@@ -311,8 +311,7 @@ async fn planned(call: &CallContext<'_>) -> Result<WatchRow> {
     }
     let condition = condition(call)?;
     let is_all = matches!(trigger, WatchTrigger::Mail | WatchTrigger::Room) && condition.is_everything();
-    let action = call.text("do").and_then(|word| word.parse().ok()).unwrap_or(WatchAction::Tell);
-    let (words, bounds) = (words_of(call, action).await?, bounds(call, is_all)?);
+    let ((action, words), bounds) = (action(call).await?, bounds(call, is_all)?);
     Ok(WatchRow { condition, action, words, bounds, ..row })
 }
 
@@ -361,18 +360,20 @@ fn condition(call: &CallContext<'_>) -> Result<Condition, SkillError> {
 }
 
 /// What it does, in words that the person typed.
-async fn words_of(call: &CallContext<'_>, action: WatchAction) -> Result<String> {
+async fn action(call: &CallContext<'_>) -> Result<(WatchAction, String)> {
+    let action: WatchAction = call.text("do").and_then(|word| word.parse().ok()).unwrap_or_default();
     let given = call.text("words").unwrap_or_default();
     let name = given.trim_start_matches("/run ");
     let is_theirs = call.ctx.words().await?.hold(name);
     let fault = match action {
-        WatchAction::Tell => return Ok(String::new()),
+        WatchAction::Tell => return Ok((action, String::new())),
         _ if !is_theirs => ours!(words::not_your_words),
-        WatchAction::Ask => return Ok(given.to_owned()),
         WatchAction::Run if call.registry.get(&format!("{WORKFLOW}.{name}")).is_some() => {
-            return Ok(format!("/run {name}"));
+            return Ok((action, format!("/run {name}")));
         }
-        WatchAction::Run => ours!(words::no_workflow, FromCall(name)),
+        // A workflow's name is one word; several only say what to do.
+        WatchAction::Run if name != given || !name.contains(' ') => ours!(words::no_workflow, FromCall(name)),
+        _ => return Ok((WatchAction::Ask, given.to_owned())),
     };
     Err(SkillError::params(fault).into())
 }
