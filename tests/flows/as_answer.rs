@@ -100,6 +100,38 @@ async fn it_is_the_answer_after_a_yes_too() {
 }
 
 #[tokio::test]
+async fn it_ends_the_turn_after_a_yes_if_the_model_has_said_all_the_rest() {
+    for (is_result, said, requests) in
+        [(true, "Added “milk”", 2), (false, "In my own words.\n\n✓ Added “milk”", 3)]
+    {
+        let script = Scripted::new().orchestrator(move |request| {
+            let has_said = request.messages.iter().any(|message| message.text.contains("is bare"));
+            match results(request).is_empty() {
+                true => calls(vec![
+                    direct("look", "tasks.search", json!({})),
+                    if is_result {
+                        create("a", "milk")
+                    } else {
+                        direct("a", "tasks.create", json!({"title": "milk"}))
+                    },
+                ]),
+                false if has_said => text("In my own words."),
+                false => text("The list is bare."),
+            }
+        });
+        let app = scripted_with(script, |config| {
+            config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+        })
+        .await;
+        let asked = app.says("ada", "what's on my list? and add milk").await;
+        assert!(asked.text.starts_with("The list is bare.\n\nBefore I go on:"), "{}", asked.text);
+        assert_eq!(app.presses("ada", &asked, "Approve").await.text, said);
+        assert_eq!(app.requests(Who::Orchestrator).len(), requests);
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn a_plain_no_needs_no_words_of_a_model() {
     for (no, answer, requests) in
         [("no", "OK, I won't do that.", 1), ("no, why do you ask?", "In my own words.", 2)]
@@ -240,10 +272,17 @@ async fn is_read_in_a_block(app: &TestApp, answer: &str) -> bool {
 
 #[tokio::test]
 async fn after_reading_what_is_found_with_words_of_others_goes_to_the_model() {
-    let find_money = || answering("a", "tasks.search", json!({"query": "wire the money"}));
-    let (app, answer, requests) = after_reading(("what is open?", json!([])), find_money, false).await;
-    assert_eq!((answer.as_str(), requests), ("In my own words.", 2));
-    app.ends_well().await;
+    let find_money: fn() -> Reply = || answering("a", "tasks.search", json!({"query": "wire the money"}));
+    // A list holds none of the words that found it, but maybe words of others.
+    let find_tax: fn() -> Reply = || answering("a", "tasks.search", json!({"query": "tax"}));
+    for (find, is_marked, is_found) in
+        [(find_money, false, false), (find_tax, true, false), (find_tax, false, true)]
+    {
+        let (app, answer, requests) = after_reading(("what is open?", json!([])), find, is_marked).await;
+        assert_eq!(answer.contains("Tax report"), is_found, "{answer}");
+        assert_eq!((answer == "In my own words.", requests), (!is_found, if is_found { 1 } else { 2 }));
+        app.ends_well().await;
+    }
 }
 
 /// Somebody who asks for their week, which has an event with this title and place by somebody else; returns the answer,

@@ -408,7 +408,8 @@ impl<'a> ActiveCall<'a> {
         let now = ctx.store.now();
         let taint = self.error_taint(&mut outcome).await?;
         let is_ours = matches!(&outcome, Outcome::Completed(output) if output.ours);
-        let is_own = is_ours && self.says_own().await?;
+        let is_list = matches!(&outcome, Outcome::Completed(output) if self.lists_tasks(output));
+        let is_own = is_ours && (is_list || self.says_own().await?);
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
         closing.taint = taint;

@@ -9,7 +9,8 @@
 //!   are left. What those do after a yes stands in the next request.
 //! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
 //! - If the model answers in text while agents are open, their results are collected first, so that none is lost. The
-//!   person reads the text above the next question, or else above the answer.
+//!   person reads the text above the next question, or else above the answer. The model sees the results and may go on,
+//!   unless it wanted them told as they are.
 
 mod about;
 mod dependants;

@@ -23,7 +23,7 @@ use tracing::Instrument;
 use super::direct::run_request;
 use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, ToolContext, ToolUse};
-use super::{EndedAgent, GET_SKILL, Run, TurnEnd};
+use super::{COLLECT, EndedAgent, GET_SKILL, Run, TurnEnd};
 
 /// The skills of our own that list events.
 const LISTS_EVENTS: [&str; 2] = ["calendar.list_events", "calendar.check_availability"];
@@ -158,20 +158,22 @@ impl Run<'_> {
         calls.filter_map(|call| call.result.as_deref())
     }
 
+    /// Whether an earlier answer has told the model how an agent stands.
+    fn is_told(&self, agent: &Agent) -> bool {
+        let head = json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str()}).to_string();
+        let head = head.trim_end_matches('}');
+        self.earlier_results().any(|result| block::lines_around(result).any(|line| line.starts_with(head)))
+    }
+
     /// The agents of earlier rounds that have ended since the model was told that they were open.
     fn ended_since(&self, round: &Round, awaited: &[Awaited]) -> Vec<String> {
-        let is_told = |agent: &Agent| {
-            let head = json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str()}).to_string();
-            let head = head.trim_end_matches('}');
-            self.earlier_results()
-                .any(|result| block::lines_around(result).any(|line| line.starts_with(head)))
-        };
         let is_awaited = |agent: &Agent| {
             let id = &agent.task.agent_id;
             awaited.iter().any(|call| call.agents.contains(id))
         };
         let earlier = self.task_graph.agents.iter().filter(|agent| agent.row.call_n < Some(round.n));
-        let ended = earlier.filter(|agent| agent.status.has_ended() && !is_awaited(agent) && !is_told(agent));
+        let ended =
+            earlier.filter(|agent| agent.status.has_ended() && !is_awaited(agent) && !self.is_told(agent));
         ended.map(|agent| agent.task.agent_id.clone()).collect()
     }
 
@@ -186,9 +188,14 @@ impl Run<'_> {
     /// others stay with the model.
     fn as_answer(&self, round: &Round, awaited: &[Awaited]) -> Option<String> {
         let has_titles = self.answers_with_titles();
+        // Then the model has written what it makes of all that it was told: only those that were open then are left.
+        let has_answered = round.calls.iter().all(|call| call.call_id.starts_with(COLLECT));
         let (mut texts, mut is_rejected) = (Vec::new(), false);
         for id in awaited.iter().flat_map(|call| &call.agents) {
             let agent = self.task_graph.get(id)?;
+            if has_answered && self.is_told(agent) {
+                continue;
+            }
             let report = self.task_graph.report(agent);
             let why = report.error.as_ref().map(|error| error.kind);
             // What a later message has changed is told there.
@@ -205,6 +212,9 @@ impl Run<'_> {
             }
             texts.push(match () {
                 () if has_titles && self.has_receipt(agent) => String::new(),
+                () if !report.is_own && report.skill.as_deref() == Some("assistant.withdraw") => {
+                    String::new()
+                }
                 () if report.is_own || self.is_numbered(agent) => report.for_person(),
                 () => self.list_of_events(agent, &report)?,
             });
