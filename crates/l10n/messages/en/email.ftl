@@ -46,13 +46,11 @@ found =
         [one] 1 email:
        *[other] { $count } emails, the newest first:
     }
-# Instead, where the person wrote some of them.
-found-both = { $count } emails: those received, then those sent, the newest first:
 # Instead, where some are left out. $total is a number, or the next message.
 found-part = { $shown } of { $total } emails, the newest:
 at-least = at least { $total }
 # `before` is an argument of email.search.
-found-part-with-texts = { $shown } of { $total } emails, the newest (20 texts at a time; `before` reaches the rest):
+found-part-with-texts = { $shown } of { $total } emails, the newest (40 texts at a time; `before` reaches the rest):
 found-nothing = I found no such email
 # The emails follow, a line each.
 read-several =

@@ -19,7 +19,9 @@ use crate::{Failure, Output, Result, SkillError};
 /// The texts of several mails share this many bytes.
 const TEXTS: usize = 14_000;
 /// The most mails whose texts are read at once.
-const MAX_READ: usize = 20;
+const MAX_READ: usize = 40;
+/// The most mails of a thread.
+const MAX_THREAD: usize = 20;
 /// How often a thread is searched for what the mails found so far lead to.
 const MAX_STEPS: usize = 5;
 
@@ -27,7 +29,7 @@ pub(super) type Mail<'a> = (&'a ConnectedAccount, Message);
 
 /// What was found in all accounts.
 pub(super) struct Mails<'a> {
-    /// The newest received mails, then the newest sent ones.
+    /// The newest first.
     pub(super) mails: Vec<Mail<'a>>,
     /// How many there are, with those that aren't among them.
     pub(super) total: usize,
@@ -38,23 +40,20 @@ pub(super) struct Mails<'a> {
 impl<'a> Mails<'a> {
     /// What was found in each account, with at most so many received mails and as many sent ones.
     pub(super) fn of(found: Vec<(&'a ConnectedAccount, Found)>, limit: usize) -> Self {
-        let is_one = found.len() == 1;
         let mut all = Self { mails: Vec::new(), total: 0, is_exact: true };
         for (account, found) in found {
             all.total += found.total;
             all.is_exact &= found.is_exact;
             all.mails.extend(found.messages.into_iter().map(|mail| (account, mail)));
         }
-        if !is_one {
-            all.mails.sort_by_key(|(_, mail)| (mail.is_sent, Reverse(mail.date)));
-            let mut left = [limit; 2];
-            all.mails.retain(|(_, mail)| {
-                let left = &mut left[usize::from(mail.is_sent)];
-                let fits = *left > 0;
-                *left = left.saturating_sub(1);
-                fits
-            });
-        }
+        all.mails.sort_by_key(|(_, mail)| Reverse(mail.date));
+        let mut left = [limit; 2];
+        all.mails.retain(|(_, mail)| {
+            let left = &mut left[usize::from(mail.is_sent)];
+            let fits = *left > 0;
+            *left = left.saturating_sub(1);
+            fits
+        });
         all
     }
 
@@ -64,10 +63,7 @@ impl<'a> Mails<'a> {
     }
 
     fn heading(&self, with_text: bool) -> String {
-        let is_sent = |mail: Option<&Mail<'_>>| mail.is_some_and(|(_, mail)| mail.is_sent);
-        let has_both = is_sent(self.mails.last()) && !is_sent(self.mails.first());
         match self.mails.len() {
-            shown if self.is_exact && self.total <= shown && has_both => email::found_both(shown),
             shown if self.is_exact && self.total <= shown => email::found(shown),
             shown if with_text => email::found_part_with_texts(shown, self.total()),
             shown => email::found_part(shown, self.total()),
@@ -274,7 +270,7 @@ async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found
     ids.dedup();
     let mut steps = 0;
     loop {
-        let query = Query { thread: ids.clone(), limit: MAX_READ, ..Query::default() };
+        let query = Query { thread: ids.clone(), limit: MAX_THREAD, ..Query::default() };
         let found = search_in(account, &query).await?;
         let before = ids.len();
         for mail in &found.messages {
@@ -294,7 +290,7 @@ async fn thread_of(account: &ConnectedAccount, letter: &Message) -> Result<Found
 
 /// The mails that a mail answers, and those that answer it: of many the last ones.
 async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Result<Output> {
-    let mut found = Mails::of(vec![(account, thread_of(account, &letter).await?)], MAX_READ);
+    let mut found = Mails::of(vec![(account, thread_of(account, &letter).await?)], MAX_THREAD);
     let is_cut = found.total > found.mails.len();
     // It may be in a folder that isn't searched; and a mail may be in several.
     found.mails.push((account, letter));
@@ -304,7 +300,7 @@ async fn read_thread(call: &CallContext<'_>, (account, letter): Mail<'_>) -> Res
     if !is_cut {
         found.total = found.mails.len();
     }
-    let mails = found.mails.split_off(found.mails.len().saturating_sub(MAX_READ));
+    let mails = found.mails.split_off(found.mails.len().saturating_sub(MAX_THREAD));
     let listed: HashSet<&String> = mails.iter().filter_map(|(_, mail)| mail.message_id.as_ref()).collect();
     let mut items = Vec::new();
     for mail in &mails {
@@ -344,7 +340,7 @@ mod tests {
         );
         let list: Vec<(&str, &str)> =
             all.mails.iter().map(|(account, mail)| (account.label.as_str(), mail.subject.as_str())).collect();
-        let newest = [("private", "lunch"), ("work", "budget"), ("work", "re budget"), ("private", "re tea")];
+        let newest = [("work", "re budget"), ("private", "lunch"), ("work", "budget"), ("private", "re tea")];
         assert_eq!(list, newest);
         assert_eq!((all.total, all.total()), (5, email::at_least(5)));
     }
