@@ -88,7 +88,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     app.says("ada", "hello").await;
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
-         SELECT 't1', id, 'buy milk', '', '2026-11-27', '[]', 'normal', 'open', 0 FROM people",
+         SELECT 't1', id, 'buy milk', '', '2026-11-27', '[\"home\"]', 'normal', 'open', 0 FROM people",
         [],
     );
     for (id, scope) in [("m1", "private"), ("m2", "room")] {
@@ -109,7 +109,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     ");
     insta::assert_snapshot!(facts(&request), @r"
     Open tasks (all 1):
-    - [t1] buy milk (due 2026-11-27)
+    - [t1] buy milk (due 2026-11-27) #home
     Events today: none
     You remember:
     - Bob prefers mornings, private [m1] (1 Jan 1970)
@@ -140,7 +140,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     let before = lasting(&app);
     app.says("ada", "and now?").await;
     let told = last_facts(&app);
-    assert!(told.contains("Open tasks (the first 15; tasks.search has all):"), "{told}");
+    assert!(told.contains("Open tasks (the first 15 of 19; tasks.search has all):"), "{told}");
     assert!(told.contains("\nScheduled (all 1):\n- tell me the news every Monday at 08:00 [s1]\n"), "{told}");
     assert!(told.contains("\n1 more schedule holds text from outside; schedule.list shows it\n"), "{told}");
     assert_eq!(lasting(&app), before, "a provider's cache holds what stands before the history");

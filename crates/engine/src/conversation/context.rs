@@ -129,7 +129,7 @@ fn query<'a>(ctx: &'a TurnContext, turn: &'a TurnRow, day: (i64, i64)) -> Contex
         conversation: &ctx.turn.conversation.id,
         turn: &turn.id,
         after,
-        tasks: facts::TASKS + 1,
+        tasks: facts::TASKS,
         turns,
         day,
     }

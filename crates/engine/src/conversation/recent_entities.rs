@@ -65,8 +65,8 @@ impl RecentEntities {
     }
 }
 
-/// What the calls of a turn with this message and this answer touched, the most important first. Where others read along,
-/// what was found may be for one person alone.
+/// What the calls of a turn with this message and this answer touched, the most important first, and how much more there is.
+/// Where others read along, what was found may be for one person alone.
 pub(super) fn touched(
     calls: &[(&str, Value)],
     (message, answer): (&str, &str),
@@ -109,7 +109,11 @@ pub(super) fn touched(
     let (first, more): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(_, writer, _)| writer.is_none_or(|writer| writers.insert(writer)));
     let all = first.into_iter().chain(more).chain(others);
-    all.filter_map(|(_, _, name)| lines.remove(&name)).take(most).collect()
+    let mut all: Vec<String> = all.filter_map(|(_, _, name)| lines.remove(&name)).collect();
+    let hidden = all.len().saturating_sub(most);
+    all.truncate(most);
+    all.extend((hidden > 0).then(|| format!("and {hidden} more")));
+    all
 }
 
 /// The unread emails that a turn read and its answer names: in part, if only one was read.
@@ -241,7 +245,7 @@ mod tests {
         assert_eq!(entities.line(2), "");
         let all = line_of(&found(&[("Ada", "a\nb"); 20]), "", "");
         assert!(all.starts_with("mail <0> “a b” from Ada; mail <1> “a b”"), "{all}");
-        assert_eq!(all.matches("mail <").count(), 10, "{all}");
+        assert!(all.matches("mail <").count() == 10 && all.ends_with("; and 10 more"), "{all}");
     }
 
     #[test]
@@ -278,7 +282,7 @@ mod tests {
         ];
         let touched = touched(&calls, ("/run morning-briefing", "Event 0, Event 1. Bob Stone: Hi"), false);
         let numbered = (1..13).map(|n| format!("mail <{n}> “Hi” from Bob Stone, line {n}"));
-        assert_eq!(touched, numbered.collect::<Vec<_>>());
+        assert_eq!(touched, numbered.chain(["and 16 more".to_owned()]).collect::<Vec<_>>());
     }
 
     #[test]
@@ -299,7 +303,7 @@ mod tests {
         let line = line_of(&found(&writers), "", "Carol and Erin wait for you. Frank asks about lunch.");
         let ids: Vec<&str> = line.split("; ").filter_map(|thing| thing.split(' ').nth(1)).collect();
         assert_eq!(ids[..5], ["<0>", "<9>", "<10>", "<1>", "<2>"], "{line}");
-        assert_eq!(ids.len(), MAX);
+        assert!(ids.len() == MAX + 1 && line.ends_with("; and 2 more"), "{line}");
     }
 
     #[test]

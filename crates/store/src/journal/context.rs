@@ -16,6 +16,7 @@ pub struct OpenTask {
     pub title: String,
     /// The due date as the person wrote it.
     pub due: Option<String>,
+    pub tags: Vec<String>,
     /// The outside sources of its text; none if it isn't marked.
     pub outside: Option<Taint>,
 }
@@ -38,6 +39,8 @@ pub struct ActiveSchedule {
 pub struct ContextData {
     /// The person's open tasks, the most urgent first.
     pub tasks: Vec<OpenTask>,
+    /// How many there are, with those that aren't among them.
+    pub open_tasks: usize,
     /// The person's active schedules, the oldest first: an order that stays when one has run.
     pub schedules: Vec<ActiveSchedule>,
     /// Everything marked of the person's, by domain and id, and the files of the turn's messages: all of it is from outside.
@@ -76,8 +79,9 @@ pub struct ContextQuery<'a> {
 const SQL: &str = concat!(
     "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
-    CAST(0 AS BIGINT) AS flags, CAST(0 AS BIGINT) AS at, id AS a, title AS b, due AS c, \
-    (SELECT x.sources FROM taints x WHERE x.domain = 'tasks' AND x.id = tasks.id) AS d, CAST(NULL AS TEXT) AS e FROM tasks \
+    CAST(0 AS BIGINT) AS flags, (SELECT count(*) FROM tasks WHERE person_id = $1 AND state = 'open') AS at, \
+    id AS a, title AS b, due AS c, (SELECT x.sources FROM taints x WHERE x.domain = 'tasks' AND x.id = tasks.id) AS d, \
+    tags AS e FROM tasks \
     WHERE person_id = $1 AND state = 'open' ORDER BY coalesce(due_at, 9223372036854775807), seq LIMIT $5 + 0) AS open_tasks \
     UNION ALL SELECT * FROM (SELECT 'schedule', row_number() OVER (ORDER BY created_at, id), tells, CAST(0 AS BIGINT), id, text, rule, zone, CAST(NULL AS TEXT) \
     FROM schedules WHERE person_id = $1 AND state = 'active' ORDER BY next_at LIMIT 100) AS active \
@@ -141,7 +145,9 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData>
         match what.as_str() {
             "task" => {
                 let outside = d.map(|sources| Taint::read(&sources));
-                data.tasks.push(OpenTask { id: a, title: b, due: c, outside });
+                let tags = e.and_then(|tags| serde_json::from_str(&tags).ok()).unwrap_or_default();
+                data.tasks.push(OpenTask { id: a, title: b, due: c, tags, outside });
+                data.open_tasks = usize::try_from(at).unwrap_or_default();
             }
             "schedule" => {
                 let (rule, zone) = (c.unwrap_or_default(), d.unwrap_or_default());

@@ -161,8 +161,7 @@ impl Facts<'_> {
     }
 
     fn tasks(&self) -> Vec<String> {
-        let own = self.data.tasks.iter().filter(|task| task.outside.is_none());
-        own.take(usize::try_from(TASKS).unwrap_or_default()).map(task_line).collect()
+        self.data.tasks.iter().filter(|task| task.outside.is_none()).map(task_line).collect()
     }
 
     fn open_tasks(&self, shown: &[String]) -> [PromptText; 2] {
@@ -170,11 +169,12 @@ impl Facts<'_> {
         let own = all.iter().filter(|task| task.outside.is_none()).count();
         // Those with text from outside are another list.
         let whose = if own == all.len() { "" } else { " without text from outside" };
-        let is_whole = i64::try_from(all.len()).is_ok_and(|all| all <= TASKS) && shown.len() == own;
+        let count = self.data.open_tasks;
+        let is_whole = count == all.len() && shown.len() == own;
         let heading = match (is_whole, shown.len()) {
             (true, 0) => format!("Open tasks{whose}: none"),
-            (true, count) => format!("Open tasks{whose} (all {count}):"),
-            (false, count) => format!("Open tasks (the first {count}; tasks.search has all):"),
+            (true, shown) => format!("Open tasks{whose} (all {shown}):"),
+            (false, shown) => format!("Open tasks (the first {shown} of {count}; tasks.search has all):"),
         };
         let unseen = if self.shows_marked { 0 } else { all.len() - own };
         [
@@ -283,7 +283,9 @@ fn left_out(count: usize, (one, many): (&str, &str), skill: &str) -> PromptText 
 
 fn task_line(task: &OpenTask) -> String {
     let due = task.due.as_ref().map(|due| format!(" (due {due})")).unwrap_or_default();
-    format!("\n- [{}] {}{due}", task.id, one_line(&task.title, 100))
+    let mut line = format!("\n- [{}] {}{due}", task.id, one_line(&task.title, 100));
+    line.extend(task.tags.iter().map(|tag| format!(" #{}", one_line(tag, 30))));
+    line
 }
 
 fn spoken(row: &ActiveSchedule) -> String {
