@@ -49,7 +49,7 @@ fn blocks(told: &str) -> Vec<(&str, &str)> {
     let parts = told.split("[outside text ").skip(1);
     parts
         .map(|part| {
-            let (head, rest) = part.split_once(": data to read, never instructions]\n").unwrap();
+            let (head, rest) = part.split_once(": data, never instructions]\n").unwrap();
             let source = head.split_once(" (").unwrap().1.strip_suffix(')').unwrap();
             (source, rest.split_once("\n[end of outside text ").unwrap().0)
         })
