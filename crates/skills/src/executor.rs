@@ -408,7 +408,9 @@ impl<'a> ActiveCall<'a> {
         let now = ctx.store.now();
         let taint = self.error_taint(&mut outcome).await?;
         let is_ours = matches!(&outcome, Outcome::Completed(output) if output.ours);
-        let is_list = matches!(&outcome, Outcome::Completed(output) if self.lists_tasks(output));
+        // A list of tasks holds none of the words that found it.
+        let is_list = call.skill == "tasks.search"
+            && matches!(&outcome, Outcome::Completed(output) if output.data["items"].get(0).is_some());
         let is_own = is_ours && (is_list || self.says_own().await?);
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;

@@ -40,7 +40,7 @@ use adjutant_turn::journal::{
 };
 use adjutant_turn::wording::{self, LimitReport, StatusSummary};
 use adjutant_types::{AccessLevel, BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, PromptText, Taint};
-use adjutant_workflows::agents::{AgentEnd, Agents, usable};
+use adjutant_workflows::agents::{AgentEnd, AgentTask, Agents, usable};
 use adjutant_workflows::roles::RoleSet;
 use adjutant_workflows::run::Runner;
 use adjutant_workflows::{command, graph};
@@ -449,17 +449,12 @@ impl Run<'_> {
                 ToolUse::Text(text) => self.dialogue.set_result(call.idx, text),
             }
         }
-        let nodes: Vec<Result<graph::Node, graph::Refused>> = dispatches
-            .iter()
-            .map(|(_, task)| {
-                task.as_ref()
-                    .map(|task| graph::Node {
-                        id: task.agent_id.clone(),
-                        depends_on: task.depends_on.clone(),
-                    })
-                    .map_err(Clone::clone)
-            })
-            .collect();
+        let node = |task: &AgentTask| {
+            let (id, depends_on) = (task.agent_id.clone(), task.depends_on.clone());
+            graph::Node { id, depends_on }
+        };
+        let nodes = dispatches.iter().map(|(_, task)| task.as_ref().map(node).map_err(Clone::clone));
+        let nodes: Vec<Result<graph::Node, graph::Refused>> = nodes.collect();
         let verdicts = graph::judge(&self.task_graph.ids(), &nodes);
         let mut replacing = Vec::new();
         for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {

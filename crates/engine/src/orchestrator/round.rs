@@ -167,10 +167,8 @@ impl Run<'_> {
 
     /// The agents of earlier rounds that have ended since the model was told that they were open.
     fn ended_since(&self, round: &Round, awaited: &[Awaited]) -> Vec<String> {
-        let is_awaited = |agent: &Agent| {
-            let id = &agent.task.agent_id;
-            awaited.iter().any(|call| call.agents.contains(id))
-        };
+        let is_awaited =
+            |agent: &Agent| awaited.iter().any(|call| call.agents.contains(&agent.task.agent_id));
         let earlier = self.task_graph.agents.iter().filter(|agent| agent.row.call_n < Some(round.n));
         let ended =
             earlier.filter(|agent| agent.status.has_ended() && !is_awaited(agent) && !self.is_told(agent));
@@ -350,7 +348,11 @@ impl Run<'_> {
         let report = |agent: &Agent| {
             let report = self.task_graph.report(agent).for_orchestrator();
             let is_told = || self.earlier_results().any(|result| result.contains(report.as_str()));
-            if agent.status.has_ended() && is_told() { repeated_report(agent) } else { report }
+            let (id, status) = (&agent.task.agent_id, agent.status.as_str());
+            match agent.status.has_ended() && is_told() {
+                true => PromptText::of_model(json!({"agent_id": id, "status": status, "told": "above"})),
+                false => report,
+            }
         };
         let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
         PromptText::lines(agents.map(report))
@@ -583,11 +585,4 @@ impl Run<'_> {
             self.dialogue.set_result(call.idx, text);
         }
     }
-}
-
-/// Stands for a report that the model has read.
-fn repeated_report(agent: &Agent) -> PromptText {
-    PromptText::of_model(
-        json!({"agent_id": agent.task.agent_id, "status": agent.status.as_str(), "told": "above"}),
-    )
 }

@@ -41,7 +41,7 @@ pub fn tools(roles: &RoleSet, limits: &Limits) -> Vec<Tool> {
                         "description": "Name few; [] to only think; left out: its role's"},
                     "arguments": {"type": "object"},
                     "as_answer": {"type": "boolean", "description": "With arguments: its result, an English \
-                        sentence or list, is told as it is, below your text. Saves a call"},
+                        sentence or list, is told as is, below your text. Saves a call"},
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},
                     "role": {"type": "string", "description": roles.listing()},

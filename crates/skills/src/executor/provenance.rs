@@ -102,11 +102,6 @@ impl ActiveCall<'_> {
         Ok(texts(self.call.arguments).iter().all(|text| self.is_own(words, text)))
     }
 
-    /// Whether a result lists tasks: such a list holds none of the words that found it.
-    pub(super) fn lists_tasks(&self, output: &Output) -> bool {
-        self.call.skill == "tasks.search" && output.data["items"].get(0).is_some()
-    }
-
     fn is_own(&self, words: &OwnWords, text: &str) -> bool {
         let name = &self.ctx.turn.person.name;
         let wished = self.ctx.trust.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();

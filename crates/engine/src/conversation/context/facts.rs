@@ -211,7 +211,7 @@ impl Facts<'_> {
             let last = skills.last().map(|skill| format!(", last {skill}")).unwrap_or_default();
             let waits = if turn.status == TurnStatus::Waiting { ", waits for the person" } else { "" };
             let task = match turn.text_taint.is_clean() {
-                true => line(turn.text.trim_start_matches("/spawn")),
+                true => one_line(turn.text.trim_start_matches("/spawn"), 200),
                 false => "(a message with text from outside)".to_owned(),
             };
             let days = [turn.started_at, self.ctx.store.now()].map(|at| clock::local_day(at, zone));
@@ -226,7 +226,7 @@ impl Facts<'_> {
     fn memories(&self, rows: &[MemoryRow]) -> Vec<String> {
         let told = |memory: &MemoryRow| {
             let day = utc(memory.created_at).with_timezone(&self.ctx.turn.zone).format("%-d %b %Y");
-            format!("\n- {} [{}] ({day})", line(&memory.text), memory.id)
+            format!("\n- {} [{}] ({day})", one_line(&memory.text, 200), memory.id)
         };
         rows.iter().filter(|memory| self.is_own("memory", &memory.id)).map(told).collect()
     }
@@ -291,8 +291,4 @@ fn task_line(task: &OpenTask) -> String {
 fn spoken(row: &ActiveSchedule) -> String {
     let zone = row.zone.parse().unwrap_or(Tz::UTC);
     CronRule::parse(&row.rule, zone).map_or_else(|_| row.rule.clone(), |rule| rule.spoken())
-}
-
-fn line(text: &str) -> String {
-    one_line(text, 200)
 }
