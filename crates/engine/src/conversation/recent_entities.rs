@@ -65,7 +65,7 @@ impl RecentEntities {
     }
 }
 
-/// What the calls of a turn with this message and this answer touched, the most important first, and how much more there is.
+/// What the calls of a turn with this message and this answer touched, the most important first, and how many more.
 /// Where others read along, what was found may be for one person alone.
 pub(super) fn touched(
     calls: &[(&str, Value)],
