@@ -41,6 +41,7 @@ mod models;
 mod notes;
 mod numbered;
 mod overheard;
+mod overtaken;
 mod parallel;
 mod pause;
 mod plan_rests;

@@ -58,7 +58,7 @@ async fn has_read(
     app
 }
 
-async fn is_asked(app: &TestApp, heard: &Heard) -> bool {
+pub(crate) async fn is_asked(app: &TestApp, heard: &Heard) -> bool {
     let turn = app.turn(heard).await;
     let asked = questions::of_turn(app.store(), &turn.id).await.unwrap();
     asked.iter().any(|question| question.state == QuestionState::Pending)

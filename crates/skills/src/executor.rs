@@ -55,7 +55,7 @@ use super::{ErrorKind, Failure, Handler, Registry, Result, Skill, SkillError};
 const CONFLICTS: u32 = 3;
 
 /// The error of an effect that a message of the person overtook.
-const WROTE_AGAIN: &str = "not done, because the person has just written again; unless that changes it, it is to be dispatched once more";
+pub const WROTE_AGAIN: &str = "not done, because the person has just written again; unless that changes it, it is to be dispatched once more";
 
 pub struct Executor {
     /// The folder for the commands' working directories.
@@ -211,9 +211,7 @@ impl<'a> ActiveCall<'a> {
     }
 
     async fn begin(&mut self, skill: &Skill) -> Result<CallEnd> {
-        if self.waits_for_news(skill) {
-            return Err(SkillError::new(ErrorKind::Overtaken, WROTE_AGAIN).into());
-        }
+        self.check_news(skill)?;
         if !self.is_ahead
             && let Err(limit) = self.ctx.limits.budget.take_skill_call()
         {
@@ -236,6 +234,8 @@ impl<'a> ActiveCall<'a> {
         if self.is_ahead && (!is_asked || self.ctx.limits.budget.take_skill_call().is_err()) {
             return Ok(CallEnd::Suspended(Suspend::ForPerson));
         }
+        // A server's preview, or what reads the person's wishes, may have taken its time.
+        self.check_news(skill)?;
         match judgement {
             Judgement::Run(basis) => {
                 self.row.basis = Some(basis);
@@ -256,11 +256,13 @@ impl<'a> ActiveCall<'a> {
         }
     }
 
-    /// Whether the person has written something that goes before this effect. What stays in our own store can be undone.
-    fn waits_for_news(&self, skill: &Skill) -> bool {
-        self.ctx.control.steering.has_news()
+    /// Holds an effect back if the person has written something that goes before it. What stays in our own store can be
+    /// undone.
+    fn check_news(&self, skill: &Skill) -> Result<(), SkillError> {
+        let is_overtaken = self.ctx.control.steering.has_news()
             && skill.has_effect()
-            && self.effect(skill) != Idempotency::OwnStore
+            && self.effect(skill) != Idempotency::OwnStore;
+        if is_overtaken { Err(SkillError::new(ErrorKind::Overtaken, WROTE_AGAIN)) } else { Ok(()) }
     }
 
     fn effect(&self, skill: &Skill) -> Idempotency {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_models::Message;
+use adjutant_skills::executor::WROTE_AGAIN;
 use adjutant_skills::{ErrorKind, Handler, Skill};
 use adjutant_store::calls::{self, CallRow};
 use adjutant_store::executions::{self, Closing, ExecutionRow};
@@ -478,19 +479,17 @@ impl Run<'_> {
                     self.ctx.store.write(batch).await?;
                 }
             }
-            let row = agent.row.clone();
-            self.spawn(&id, row);
+            self.spawn(&id);
         }
         Ok(())
     }
 
-    fn spawn(&mut self, name: &str, row: ExecutionRow) {
+    fn spawn(&mut self, name: &str) {
         let Some(agent) = self.task_graph.get_mut(name) else { return };
         agent.status = ExecutionStatus::Running;
         agent.at_work = true;
-        let task = agent.task.clone();
+        let (task, mut row) = (agent.task.clone(), agent.row.clone());
         let inputs = self.task_graph.inputs(&task);
-        let mut row = row;
         inputs.iter().for_each(|input| row.taint.add(&input.taint));
         let conversation = self.conversation(&task);
         let job = Job { inputs, task, conversation, ..Job::default() };
@@ -514,7 +513,13 @@ impl Run<'_> {
             };
             let asks_first = why_not == Some(ApprovalReason::NotNamed);
             if why_not.is_some() && !asks_first {
-                return agents.refuse(&ctx, &registry, &row, wording::runs::NOT_ASKED_FOR).await;
+                let why = (ErrorKind::Permission, wording::runs::NOT_ASKED_FOR);
+                return agents.refuse(&ctx, &registry, &row, why).await;
+            }
+            // Its steps go on whatever the person writes, so what they wrote before it begins goes first.
+            let begins = row.status == ExecutionStatus::Pending && !name.is_empty();
+            if begins && ctx.control.steering.has_news() && !runner.only_reads(&registry, &asked) {
+                return agents.refuse(&ctx, &registry, &row, (ErrorKind::Overtaken, WROTE_AGAIN)).await;
             }
             let request = RunRequest { is_persons, asks_first, ..asked };
             runner.run_apart(&ctx, &registry, &row, request).await

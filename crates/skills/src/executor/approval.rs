@@ -107,7 +107,7 @@ impl ActiveCall<'_> {
         self.row.basis = Some(match question.state {
             // Silence was the yes, which is none by itself: what trust asks for must be there still.
             QuestionState::Expired => match self.judge_effect(skill).await? {
-                Judgement::Run(basis) => basis,
+                Judgement::Run(basis) => self.check_news(skill).map(|()| basis)?,
                 Judgement::Ask(_) | Judgement::Deny => {
                     return Err(SkillError::new(ErrorKind::Unapproved, ours!(skills::expired)).into());
                 }

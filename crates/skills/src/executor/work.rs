@@ -6,10 +6,10 @@ use std::time::Duration;
 use adjutant_chat::Backoff;
 use adjutant_l10n::skills;
 use adjutant_store::Batch;
-use adjutant_types::{FromConfig, metrics, ours};
+use adjutant_types::{Basis, FromConfig, metrics, ours};
 use tokio::time::Instant;
 
-use super::{ActiveCall, Approved, timed_out};
+use super::{ActiveCall, Approved, WROTE_AGAIN, timed_out};
 use crate::builtin::{self, CallContext, Idempotency};
 use crate::handlers::mcp::{self, McpCall, ProgressLine, WorkResult};
 use crate::{ErrorKind, Failure, Handler, Skill, SkillError, by_itself, handlers};
@@ -50,13 +50,19 @@ impl ActiveCall<'_> {
                 Ok(answer) => return Ok((answer, writes)),
                 Err(error) => error,
             };
+            // What a person has said yes to is done, whatever they write meanwhile.
+            let heeds_news = !error.unknown && skill.has_effect() && self.row.basis != Some(Basis::Approval);
             error.unknown &= !is_repeatable;
             let delay = delay_before_retry(&error, attempt, ctx.store.clock().random());
             let delay = delay.filter(|delay| !error.unknown && *delay < left());
             let Some(delay) = delay else { return Err(error) };
             tokio::select! {
-                () = tokio::time::sleep(delay) => metrics::retry("skill"),
+                biased;
                 () = ctx.control.cancel.cancelled() => return Err(error),
+                () = ctx.control.steering.news(), if heeds_news => {
+                    return Err(SkillError::new(ErrorKind::Overtaken, WROTE_AGAIN));
+                }
+                () = tokio::time::sleep(delay) => metrics::retry("skill"),
             }
             context.is_retry = true;
         }

@@ -164,7 +164,7 @@ impl Steering {
 }
 
 /// Whose words the turn acts on, and how much it has done.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct TurnTrust {
     /// The text of the message that the turn answers; none if it was made from outside text.
     pub own_text: Option<Arc<str>>,
@@ -181,13 +181,7 @@ pub struct TurnTrust {
 impl TurnTrust {
     /// For a turn that answers this text; none if its text was made from outside text.
     pub fn new(own_text: Option<&str>) -> Self {
-        Self {
-            own_text: own_text.map(Into::into),
-            workflow: "".into(),
-            words: Arc::default(),
-            wishes: Arc::default(),
-            counters: Arc::default(),
-        }
+        Self { own_text: own_text.map(Into::into), ..Self::default() }
     }
 }
 
@@ -250,9 +244,10 @@ impl TurnContext {
     /// The same turn, for what its person has written since.
     #[must_use]
     pub fn extended_by(&self, text: &str) -> Self {
-        let own_text = self.trust.own_text.as_deref().map(|before| format!("{before}\n{text}").into());
+        let own_text = self.trust.own_text.as_deref().map(|before| format!("{before}\n{text}"));
+        // What it has done is counted anew from the journal: what was held back isn't done.
         let trust =
-            TurnTrust { own_text, words: Arc::default(), wishes: Arc::default(), ..self.trust.clone() };
+            TurnTrust { workflow: self.trust.workflow.clone(), ..TurnTrust::new(own_text.as_deref()) };
         Self { trust, ..self.clone() }
     }
 

@@ -84,7 +84,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
         status: ExecutionStatus,
-        error: Option<CallError>,
+        mut error: Option<CallError>,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd> {
         let rows = self.close_calls(ctx, registry, row).await?;
@@ -93,7 +93,6 @@ impl Agents {
         let summaries = summaries(&done);
         let status =
             if unknown && status != ExecutionStatus::Timeout { ExecutionStatus::Unknown } else { status };
-        let mut error = error;
         if unknown {
             let lost = done.iter().find(|call| call.status == ExecutionStatus::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
@@ -200,9 +199,9 @@ impl Agents {
         ctx: &TurnContext,
         registry: &Registry,
         row: &ExecutionRow,
-        why: &'static str,
+        (kind, why): (ErrorKind, &'static str),
     ) -> Result<AgentEnd> {
-        let refused = CallError { recoverable: false, ..error(ErrorKind::Permission, why) };
+        let refused = CallError { recoverable: false, ..error(kind, why) };
         self.end(ctx, registry, row, ExecutionStatus::Failed, Some(refused), None).await
     }
 
