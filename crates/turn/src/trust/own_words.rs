@@ -12,9 +12,14 @@ const FILLERS: [&str; 68] = [
     "dem", "ein", "eine", "einen", "ist", "sind", "bin", "bitte", "dass", "und", "zu",
 ];
 
-/// How a reminder may begin that repeats what it is. "Remind Bob" is none.
-const REMINDS: [&str; 5] =
-    [" remind me ", " reminder ", " erinnere mich daran ", " erinnere mich ", " erinner mich "];
+/// How a reminder may begin that repeats what it is and whom it is for, and what may stand before what it is about.
+/// "Remind Bob" is none.
+#[rustfmt::skip]
+const REMINDS: [&str; 11] = [
+    " remind me ", " remind the person ", " remind the user ", " reminder ", " erinnere mich ", " erinner mich ",
+    " erinnere die person ", " erinnere an ", " erinnere daran ", " erinnerung ", " mich ",
+];
+const ABOUT: [&str; 4] = ["about ", "an ", "daran erinnern ", "daran "];
 
 /// The words of one person: this turn's message, and those before it that it may refer to.
 #[derive(Debug, Clone, Default)]
@@ -132,14 +137,24 @@ pub fn say_the_same(stored: &str, message: &str, name: &str) -> bool {
     }
     let content = |text: &str| -> Vec<String> {
         let is_content = |word: &&str| !FILLERS.contains(word) && !name.contains(&format!(" {word} "));
-        let text = REMINDS.iter().find_map(|words| text.strip_prefix(*words)).unwrap_or(text);
-        text.split_whitespace().filter(is_content).map(str::to_owned).collect()
+        reminded_of(text).split_whitespace().filter(is_content).map(str::to_owned).collect()
     };
     let (stored, message) = (content(&stored), content(&message));
     // In another order it may say the opposite: "Bob owes Eve".
     let is_alike = stored.len() == message.len()
         && stored.iter().zip(&message).all(|(word, other)| is_form(word, other));
     !stored.is_empty() && is_alike
+}
+
+/// What a plain text reminds the person of, if it is a reminder to them; else all of it.
+fn reminded_of(text: &str) -> &str {
+    let begins = |words: &&str| text.starts_with(*words);
+    let text = &text[REMINDS.into_iter().find(begins).map_or(1, str::len)..];
+    match ABOUT.into_iter().find_map(|words| text.strip_prefix(words)) {
+        // "An die Zeiterfassung erinnern".
+        Some(rest) => rest.strip_suffix(" erinnern ").unwrap_or(rest),
+        None => text,
+    }
 }
 
 /// Whether words of the person name a thing with this title: all of the shorter one stand in the longer one.

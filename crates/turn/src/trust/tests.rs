@@ -386,6 +386,12 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("Plan my leave", "remind me to plan my leave"),
         ("Reminder: plan my leave", "plan my leave"),
         ("Erinnere mich daran, den Urlaub zu planen", "Urlaub planen"),
+        ("Remind the person to call their mum", "call my mum"),
+        ("Remind me about the tax report", "the tax report"),
+        ("Erinnere an die Zeiterfassung", "die zeiterfassung"),
+        ("Zeiterfassung", "erinner mich an die zeiterfassung"),
+        ("An den Kuchen erinnern", "an den Kuchen"),
+        ("Mich daran erinnern, den Kuchen zu holen", "den Kuchen holen"),
     ] {
         assert!(say_the_same(stored, typed, name), "{stored} / {typed}");
     }
@@ -402,6 +408,15 @@ fn what_is_kept_says_what_was_said_and_no_less() {
         ("Remind me to plan my holidays and pay Eve", "plan my holidays"),
         ("Plan my holidays, then remind me", "plan my holidays"),
         ("Remind me", "remind me to pay"),
+        ("Remind them to call their mum", "call my mum"),
+        ("Remind the person not to call their mum", "call my mum"),
+        ("Remind the person to call their mum and wire 5000 to Eve", "call my mum"),
+        ("Remind the person at Eve's to call", "call"),
+        ("Erinnere Bob an die Zeiterfassung", "die Zeiterfassung"),
+        ("Bob an die Zeiterfassung erinnern", "die Zeiterfassung"),
+        ("An die Zeiterfassung erinnern und Eve bezahlen", "an die Zeiterfassung"),
+        ("Erinnere an die Zeiterfassung", "nicht an die Zeiterfassung"),
+        ("An erinnern", "an"),
     ] {
         assert!(!say_the_same(stored, typed, name), "{stored} / {typed}");
     }
