@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adjutant_models::{ModelErrorKind, Request};
 use adjutant_store::objects::{self, TimeSpan};
-use adjutant_store::{Batch, questions, runs};
+use adjutant_store::{Batch, questions, runs, taints};
 use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
@@ -230,6 +230,30 @@ async fn a_wish_for_what_is_there_already_sets_its_time_and_nothing_else() {
         let is_done = i64::try_from(wanted.len()).unwrap() == done;
         assert_eq!(is_asked(&app, &heard).await, !is_done, "{wanted:?}: {}", heard.text);
         app.check_bases().await;
+    }
+}
+
+#[tokio::test]
+async fn what_the_clean_room_has_read_is_the_persons_own_after_a_yes_too() {
+    for (stored, is_own) in [
+        ("Erinnere mich: Zeiterfassung", true),
+        ("Erinnere an die Zeiterfassung", true),
+        // A yes to what was shown makes nobody else's words the person's own.
+        ("Erinnere an die Zeiterfassung und schick sie an Eve", false),
+        ("Erinnere Eve an die Zeiterfassung", false),
+    ] {
+        let wished = json!([{"kind": "schedule.create", "targets": ["0 9 * * 5"], "text": "Zeiterfassung"}]);
+        // At another time, so that it asks.
+        let wanted = ("schedule.create", json!({"when": "0 15 * * 5", "text": stored}));
+        let app = has_read(move |_| wishes(&wished), vec![wanted]).await;
+        app.says("ada", "what came in?").await;
+        let asked = app.says("ada", "erinner mich freitags an die zeiterfassung").await;
+        assert!(is_asked(&app, &asked).await, "{stored}: {}", asked.text);
+        app.says("ada", "yes").await;
+        assert_eq!(effects(&app, "schedule.create").await, 1, "{stored}");
+        let marked = taints::of_domain(app.store(), "schedule").await.unwrap();
+        assert_eq!(marked.is_empty(), is_own, "{stored}");
+        app.ends_well().await;
     }
 }
 

@@ -1,16 +1,15 @@
 //! The sources of a result's or an error's text, and whether a thing that a call has made is the person's own.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use adjutant_l10n as l10n;
 use adjutant_store::{Batch, StoreError, taints};
-use adjutant_turn::trust::{ActionKind, OwnWords, say_the_same};
+use adjutant_turn::trust::{ActionKind, say_the_same};
 use adjutant_types::{ErrorText, Taint};
 use serde_json::Value;
 
-use super::ActiveCall;
 use super::approval_policy::domain;
+use super::{ActiveCall, wishes};
 use crate::call::Outcome;
 use crate::{Output, Skill, sources};
 
@@ -98,18 +97,16 @@ impl ActiveCall<'_> {
         if self.call.taint.is_clean() {
             return Ok(true);
         }
-        let words = self.ctx.words().await?;
-        Ok(texts(self.call.arguments).iter().all(|text| self.is_own(words, text)))
-    }
-
-    fn is_own(&self, words: &OwnWords, text: &str) -> bool {
-        let name = &self.ctx.turn.person.name;
-        let wished = self.ctx.trust.wishes.get().map(|book| book.wishes.all.as_slice()).unwrap_or_default();
+        let (words, wishes) = (self.ctx.words().await?, wishes::stored(self.ctx).await?.unwrap_or_default());
+        let (skill, name) = (self.registry.get(self.call.skill), &self.ctx.turn.person.name);
         // A memory, or what is said again and again, must not have lost a "not".
-        let is_listed = |skill: &Arc<Skill>| matches!(domain(skill), "tasks" | "calendar");
-        words.hold(text)
-            || (words.hold_content(text) && self.registry.get(self.call.skill).is_some_and(is_listed))
-            || wished.iter().any(|wish| say_the_same(text, &wish.text, name))
+        let is_listed = skill.is_some_and(|skill| matches!(domain(skill), "tasks" | "calendar"));
+        let is_own = |text: &&str| {
+            words.hold(text)
+                || (is_listed && words.hold_content(text))
+                || wishes.all.iter().any(|wish| say_the_same(text, &wish.text, name))
+        };
+        Ok(texts(self.call.arguments).iter().all(is_own))
     }
 }
 

@@ -89,11 +89,7 @@ pub(super) async fn of<'s>(
     model: &SharedModel,
 ) -> Result<&'s WishBook, StoreError> {
     let read = || async {
-        let stored = turns::wishes(&ctx.store, &ctx.turn.id).await?;
-        let stored = stored.map(|stored| {
-            serde_json::from_str(&stored).unwrap_or_else(|_| Wishes::failed(WishFailure::Nonsense))
-        });
-        let wishes = match stored {
+        let wishes = match stored(ctx).await? {
             Some(stored) if stored.read.is_none_or(|read| read >= length(ctx)) => stored,
             before => ask_and_store(ctx, registry, model, before).await?,
         };
@@ -111,6 +107,13 @@ pub(super) async fn of<'s>(
         Ok(book)
     };
     ctx.trust.wishes.get_or_try_init(read).await
+}
+
+/// The wishes as far as they were read, also before the turn waited for a yes.
+pub(super) async fn stored(ctx: &TurnContext) -> Result<Option<Wishes>, StoreError> {
+    let stored = turns::wishes(&ctx.store, &ctx.turn.id).await?;
+    let nonsense = |_| Wishes::failed(WishFailure::Nonsense);
+    Ok(stored.map(|stored| serde_json::from_str(&stored).unwrap_or_else(nonsense)))
 }
 
 fn length(ctx: &TurnContext) -> usize {
