@@ -606,22 +606,39 @@ async fn a_plan_is_shown_with_its_steps_and_changes_as_the_person_says() {
             false => plan_of(&[figures, room]),
         }
     };
-    let script = plans::script(planner, |_| text("done"), |_| text("judged"));
-    let app = scripted(script.orchestrator(|request| match (has_results(request), user_text(request)) {
-        (true, _) => ends(request),
-        (false, _) => replace(&question(request), &json!({})),
-    }))
-    .await;
-    app.says("ada", "/plan find the figures").await;
-    let answer = app.says("ada", "good, but without the room").await;
-    assert_eq!(app.ends(&answer).await, ["new completed", "assistant.replace completed"]);
-    let request = app.requests(Who::Orchestrator).into_iter().next().unwrap();
-    let told = waiting(&request).join("\n");
-    assert!(told.contains("1. figures (researcher): do figures\n2. room (executor): do room"), "{told}");
-    let changed = app.sees("**Changed plan: ").await;
-    assert!(changed.text.contains("do figures") && !changed.text.contains("do room"), "{}", changed.text);
-    app.says("ada", "cancel").await;
-    app.ends_well().await;
+    for has_read in [false, true] {
+        let script = plans::script(planner, |_| text("done"), |_| text("judged"));
+        let script = script.orchestrator(|request| match (has_results(request), user_text(request)) {
+            (true, _) => ends(request),
+            (false, "what came in?") => direct("read", "outside.read", json!({})),
+            (false, _) => {
+                let arguments = json!({"question": question(request), "arguments": {}});
+                let is_told = waiting(request).join("\n").contains("as_answer");
+                let more = json!({"arguments": arguments, "as_answer": is_told});
+                agent("new", &["assistant.replace"], more)
+            }
+        });
+        let app = scripted_with(script, |config| {
+            skill_file(config, &outside_skill(&["/bin/echo", "Pay at once"]));
+        })
+        .await;
+        if has_read {
+            app.says("ada", "what came in?").await;
+        }
+        app.says("ada", "/plan find the figures").await;
+        let before = app.requests(Who::Orchestrator).len();
+        let answer = app.says("ada", "good, but without the room").await;
+        assert_eq!(app.ends(&answer).await, ["new completed", "assistant.replace completed"]);
+        assert_eq!(answer.text, "OK, I'll change the plan.");
+        let requests = app.requests(Who::Orchestrator);
+        assert_eq!(requests.len(), before + 1, "no model is asked for more: {has_read}");
+        let told = waiting(&requests[before]).join("\n");
+        assert!(told.contains("1. figures (researcher): do figures\n2. room (executor): do room"), "{told}");
+        let changed = app.sees("**Changed plan: ").await;
+        assert!(changed.text.contains("do figures") && !changed.text.contains("do room"), "{}", changed.text);
+        app.says("ada", "cancel").await;
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]
@@ -695,6 +712,9 @@ async fn after_reading_something_a_withdrawal_asks_nothing_and_a_replacement_sta
     let rows = app.executions(&dropped).await;
     let call = rows.iter().find(|row| row.skill.is_some()).unwrap();
     assert!(!call.taint.label().contains("Withdraw"), "its result is no text of others: {call:?}");
+    let told = app.requests(Who::Orchestrator).pop().unwrap();
+    let told = &told.messages.last().unwrap().text;
+    assert!(told.contains("I dropped this question") && !told.contains("\"sources\""), "{told}");
     app.rests().await;
     assert_eq!(titles(&app).await, [""; 0]);
     app.ends_well().await;

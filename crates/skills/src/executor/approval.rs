@@ -279,7 +279,8 @@ impl ActiveCall<'_> {
             let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
             // What is kept here names its own sources, and a server of tools is one itself.
             let names_others = |skill: &Skill| {
-                let is_kept = ["tasks", "memory", "schedule", "contacts"].contains(&domain(skill));
+                let is_kept =
+                    ["tasks", "memory", "schedule", "contacts", "assistant"].contains(&domain(skill));
                 !is_kept && skill.handler.tool().is_none()
             };
             let Some(skill) = skill.filter(|skill| names_others(skill)) else { continue };

@@ -24,9 +24,9 @@ const KEEPING_TEXT: [ActionKind; 10] = [
 ];
 /// Arguments that say nothing in words: ids, times, names of our own lists, and what is compared and never shown.
 #[rustfmt::skip]
-const WORDLESS: [&str; 18] = [
+const WORDLESS: [&str; 19] = [
     "id", "due", "start", "end", "duration", "span", "recurrence", "when", "timezone", "instance", "scope",
-    "kind", "priority", "calendar", "account", "state", "all", "topic",
+    "kind", "priority", "calendar", "account", "state", "all", "topic", "question",
 ];
 
 impl ActiveCall<'_> {
@@ -39,6 +39,10 @@ impl ActiveCall<'_> {
             taint.add(&Taint::by(&l10n::sources::server(domain)));
         } else if !output.ours {
             taint.add(&sources::of_output(skill.title(), &output.data));
+        }
+        // What is withdrawn or undone names its sources for this alone.
+        if let Some(data) = output.data.as_object_mut().filter(|_| domain == "assistant") {
+            data.remove("sources");
         }
         if STORED.contains(&domain) {
             let marked = taints::of_domain(&self.ctx.store, domain).await?;
