@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use adjutant_store::Stale;
+use adjutant_store::context::{self, ContextQuery};
 use adjutant_store::turns::{self, TurnRow};
 use adjutant_store::{Batch, StoreError, Value, calls, executions, inbox, leases};
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
@@ -241,6 +242,24 @@ async fn history_is_read_from_both_ends(world: World) {
     assert_eq!(oldest(0, 2).await, [seqs[0], seqs[1]]);
     assert_eq!(oldest(seqs[1], 9).await, [seqs[3]]);
     assert!(newest(seqs[3], 9).await.is_empty());
+    // One that waited for the person stands where it ended.
+    world.clock.advance(Duration::from_secs(60));
+    end(&world, "t3", TurnStatus::Completed).await.unwrap();
+    assert_eq!(newest(0, 9).await, [seqs[2], seqs[3], seqs[1], seqs[0]]);
+    assert_eq!(newest(0, 2).await, [seqs[2], seqs[3]]);
+    let asking = world.turn("t5", "a", &[]).await;
+    let query = ContextQuery {
+        person: &asking.person_id,
+        conversation: &asking.conversation_id,
+        turn: &asking.id,
+        after: 0,
+        tasks: 1,
+        turns: 9,
+        day: (0, 1),
+    };
+    let past = context::read(&world.store, query).await.unwrap().past;
+    let past: Vec<i64> = past.iter().map(|turn| turn.seq).collect();
+    assert_eq!(past, [seqs[2], seqs[3], seqs[1], seqs[0]]);
 }
 
 async fn progress_is_what_was_closed_or_called_since(world: World) {

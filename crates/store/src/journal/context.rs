@@ -47,7 +47,7 @@ pub struct ContextData {
     pub outside: HashSet<(String, String)>,
     /// Whom and what the messages of the turn and of those before it mention, a line for each, the newest first.
     pub mentions: Vec<String>,
-    /// The newest ended turns of the conversation, newest first; those of the background by when they ended.
+    /// The newest ended turns of the conversation, the one that ended last first.
     pub past: Vec<PastTurn>,
     /// The turn whose first messages keep the text of a summary, and these messages as they are stored.
     pub summary: Option<(i64, String)>,
@@ -95,10 +95,9 @@ const SQL: &str = concat!(
     + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND ",
     came_by_itself!("i.event"),
     ") THEN 4 ELSE 0 END + CASE WHEN t.disliked_at IS NULL THEN 0 ELSE 8 END AS BIGINT), \
-    CASE WHEN t.background = 0 THEN t.started_at ELSE t.ended_at END, \
-    CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
+    t.ended_at, CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM \
-    (SELECT * FROM (SELECT seq, started_at AS at FROM turns WHERE conversation_id = $2 AND seq > $4 AND background = 0 \
+    (SELECT * FROM (SELECT seq, ended_at AS at FROM turns WHERE conversation_id = $2 AND seq > $4 AND background = 0 \
     AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $6 + 0) AS said \
     UNION ALL SELECT * FROM (SELECT seq, ended_at AS at FROM turns WHERE conversation_id = $2 AND seq + 0 > $4 AND background <> 0 \
     AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ended_at DESC, seq DESC LIMIT $6 + 0) AS found) AS newest \

@@ -156,7 +156,7 @@ async fn messages_of(store: &Store, execution: &ExecutionId, stored: PastTurns) 
             (seq, Added { day, more })
         })
         .collect();
-    // What worked in the background stands where it ended.
+    // What waited or worked in the background stands where it ended.
     let seqs = || turns.iter().map(|(seq, _)| *seq);
     let (Some(first), Some(last)) = (seqs().min(), seqs().max()) else { return Ok(Vec::new()) };
     let sql = "SELECT t.seq, t.text, t.answer, CAST(CASE WHEN t.forgotten_at IS NULL AND t.bodies_emptied_at IS NULL THEN 0 \

@@ -282,7 +282,7 @@ pub struct PastTurn {
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,
-    /// When it began; of one in the background, when it ended.
+    /// When it ended.
     pub at: i64,
     /// The person asked to forget it: the texts are empty then.
     #[sqlx(try_from = "Flag")]
@@ -306,8 +306,7 @@ macro_rules! past {
         concat!(
             "SELECT seq, person_id, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
              CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
-             CASE WHEN background = 0 THEN started_at ELSE ended_at END AS at, \
-             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             ended_at AS at, CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
              FROM turns WHERE seq IN (SELECT seq FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
             $order,
@@ -317,15 +316,14 @@ macro_rules! past {
     };
 }
 
-/// The newest ended turns after `after`, newest first.
+/// The turns after `after` that ended last, the last first.
 pub async fn ended_after(
     store: &Store,
     conversation: &ConversationId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>> {
-    const ENDED: &str = past!("CASE WHEN background = 0 THEN started_at ELSE ended_at END DESC, seq DESC");
-    store.all(ENDED, &[conversation.into(), after.into(), limit.into()]).await
+    store.all(past!("ended_at DESC, seq DESC"), &[conversation.into(), after.into(), limit.into()]).await
 }
 
 /// The messages that a person typed here before a turn, newest first.
