@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjutant_skills::builtin;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::people::Conversation;
 use adjutant_store::turns::PastTurn;
 use adjutant_store::{Result, Store};
+use adjutant_turn::trust::ActionKind;
 use serde_json::Value;
 
 /// The maximum number of things of one turn, if a briefing hasn't more lines.
@@ -14,6 +16,8 @@ const MAX: usize = 10;
 const TITLE: usize = 60;
 /// The skills whose results are the assistant's own emails.
 const SENDING: [&str; 3] = ["email.send", "email.reply", "email.forward"];
+/// Stands before which event of a series it is: only one is listed, unless more were changed.
+const INSTANCE: &str = ", instance ";
 
 /// The things that each turn found, made or changed.
 #[derive(Default)]
@@ -27,9 +31,11 @@ pub(super) struct RecentEntities {
 enum Reason {
     /// It is the line of a briefing with this number: "answer the second one".
     Line(u64),
+    /// It was made or changed.
+    Made,
     /// The answer names it, at this position, whole or in part.
     Answered((usize, bool)),
-    /// It was made, changed or read by itself.
+    /// It was read by itself.
     Single,
     /// It was found among others, and the person's message names it.
     Asked((usize, bool)),
@@ -77,7 +83,8 @@ pub(super) fn touched(
         things(data).iter().map(move |thing| (*skill, thing, !data["items"].is_array()))
     });
     let (answer, message) = (answer.to_lowercase(), message.to_lowercase());
-    let reason = |thing: &Value, is_single: bool| match (position(&answer, thing), is_single) {
+    let reason = |skill: &str, thing: &Value, is_single: bool| match (position(&answer, thing), is_single) {
+        (_, true) if makes(skill) => Reason::Made,
         (Some(at), _) => Reason::Answered(at),
         (None, true) => Reason::Single,
         (None, false) => position(&message, thing).map_or(Reason::Found, Reason::Asked),
@@ -93,15 +100,18 @@ pub(super) fn touched(
                     line.push_str(&format!(", line {n}"));
                     (Reason::Line(n), None)
                 }
-                _ => (reason(thing, is_single), writer(thing)),
+                _ => (reason(skill, thing, is_single), writer(thing)),
             };
             found.push((reason, writer, name.clone()));
             lines.insert(name, line);
         }
     }
     found.sort_by_key(|(reason, ..)| *reason);
-    let (mut names, mut writers) = (BTreeSet::new(), BTreeSet::new());
-    found.retain(|(_, _, name)| names.insert(name.clone()));
+    let (mut names, mut series, mut writers) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    found.retain(|(reason, _, name)| {
+        let is_first = series.insert(name.split(INSTANCE).next().map(str::to_owned));
+        names.insert(name.clone()) && (is_first || *reason == Reason::Made)
+    });
     let most = found.iter().filter(|(reason, ..)| matches!(reason, Reason::Line(_))).count().max(MAX);
     let answered = found.iter().take_while(|(reason, ..)| *reason < Reason::Single).count();
     let others = found.split_off(answered);
@@ -133,6 +143,12 @@ fn in_answer(results: &[Value], answer: &str) -> Vec<String> {
     let is_named = |mail: &Value| position(answer, mail).is_some_and(|(_, in_part)| is_only || !in_part);
     let is_in_answer = |mail: &Value| mail["unread"] == true && is_named(mail);
     read.into_iter().filter(|(_, mail)| is_in_answer(mail)).map(|(id, _)| id.to_owned()).collect()
+}
+
+/// Whether a skill of ours makes or changes things. Many emails are sorted at once, and none of them matters more for it.
+fn makes(skill: &str) -> bool {
+    let action = builtin::find(skill).and_then(|skill| skill.action());
+    action.is_some_and(|action| action != ActionKind::MailSort)
 }
 
 /// The things in a call's result: the items of a list, or itself.
@@ -206,13 +222,17 @@ fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
     };
     let gone = if verb.starts_with("delete") || verb == "forget" { "deleted " } else { "" };
     let from = writer(thing).map(|name| format!(" from {}", clip(name))).unwrap_or_default();
-    // Which event of a series it is.
-    let instance = text("instance").map(|at| format!(", instance {at}")).unwrap_or_default();
+    let instance = text("instance").map(|at| format!("{INSTANCE}{at}")).unwrap_or_default();
+    let files = match thing["attachments"].as_array().map_or(0, Vec::len) {
+        0 => String::new(),
+        1 => " (1 attachment)".to_owned(),
+        more => format!(" ({more} attachments)"),
+    };
     let title = match title(thing).trim() {
         "" if noun == "mail" => "(no subject)".to_owned(),
         title => clip(title),
     };
-    let line = format!("{gone}{noun} {id} “{title}”{from}{instance}");
+    let line = format!("{gone}{noun} {id} “{title}”{from}{files}{instance}");
     Some((format!("{gone}{noun} {id}{instance}"), line))
 }
 
@@ -267,8 +287,26 @@ mod tests {
         let both = [mails[0].clone(), made];
         assert!(line_of(&both, "", "Done.").starts_with("task t1 “milk”; mail <0>"));
         let line = line_of(&both, "", "Erin waits for milk.");
-        assert!(line.starts_with("mail <1> “Review” from Erin Hall; task t1"), "{line}");
+        assert!(line.starts_with("task t1 “milk”; mail <1> “Review” from Erin Hall"), "{line}");
         assert_eq!(touched(&both, ("", ""), true), ["task t1 “milk”"], "where others read along");
+    }
+
+    #[test]
+    fn after_a_plan_what_it_made_is_first_whatever_its_report_names() {
+        let event =
+            |day: u8| json!({"id": "e1", "title": "Stand-up", "instance": format!("2027-01-{day}T09:15")});
+        let mail = json!({"id": "<1>", "subject": "Your trip", "from": ["Travel desk <t@x.test>"], "text": "Hi", "attachments": ["1: trip.pdf"]});
+        let calls = [
+            ("email.read", mail),
+            ("calendar.list_events", json!({"items": (11..16).map(event).collect::<Vec<_>>()})),
+            ("email.draft", json!({"id": "<2>", "subject": "Re: Your trip"})),
+            ("tasks.create", json!({"id": "t1", "title": "Cancel the hotel"})),
+        ];
+        assert_eq!(
+            line_of(&calls, "prepare my trip", "Your trip is booked; only Stand-up is on."),
+            "mail <2> “Re: Your trip”; task t1 “Cancel the hotel”; \
+             mail <1> “Your trip” from Travel desk (1 attachment); event e1 “Stand-up”, instance 2027-01-11T09:15"
+        );
     }
 
     #[test]
@@ -348,9 +386,13 @@ mod tests {
     fn an_event_of_a_series_has_its_instance() {
         let event = |instance: &str| json!({"id": "e1", "title": "Stand-up", "instance": instance});
         let events = json!({"items": [event("2026-11-24T09:30"), event("2026-11-25T09:30")]});
-        let line = line_of(&[("calendar.list_events", events)], "", "");
-        let days = ["24", "25"].map(|day| format!("event e1 “Stand-up”, instance 2026-11-{day}T09:30"));
-        assert_eq!(line, days.join("; "));
+        let found = ("calendar.list_events", events);
+        let day = |day: &str| format!("event e1 “Stand-up”, instance 2026-11-{day}T09:30");
+        assert_eq!(line_of(&[found.clone()], "", "Stand-up is daily."), day("24"), "one of a series");
+        let moved = ["25", "26"].map(|day| event(&format!("2026-11-{day}T09:30")));
+        let moved = moved.map(|event| ("calendar.update_event", event));
+        let line = line_of(&[found, moved[0].clone(), moved[1].clone()], "", "Stand-up is daily.");
+        assert_eq!(line, ["25", "26"].map(day).join("; "), "but all that were changed");
         let once = [("calendar.create_event", event(""))];
         assert_eq!(line_of(&once, "", ""), "event e1 “Stand-up”");
     }
