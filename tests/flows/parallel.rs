@@ -219,6 +219,7 @@ async fn skills_are_looked_up() {
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
     - contacts.validate_email(email): Check an email address
     email: The person's mail: writing, finding, reading, sorting
+    - email.attachment(message_id, number?): Read an attachment of an email, and keep it as a file
     - email.draft(body, to?: [name/email], subject?, cc?: [name/email], bcc?: [name/email], replaces?, message_id?, attachments?: [{name, text} or {file} or {note}]): Save a draft
     - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
     - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email

@@ -116,6 +116,7 @@ async fn a_goal_is_planned_asked_about_run_reviewed_and_compared() {
     let planner = app.requests(Who::Agent).remove(0);
     let is_listed = |skill: &str| user_text(&planner).contains(&format!("\n- {skill}("));
     assert!(is_listed("tasks.create") && !is_listed("tasks.search"), "it has that in full");
+    assert!(is_listed("email.attachment"), "no step could open one");
     let heard = app.presses("ada", &asked, "Run").await;
     let report = report(&app, &heard).await;
     assert_eq!(report.run.status, RunStatus::Complete, "{}", heard.text);

@@ -26,6 +26,8 @@ const EVERYDAY: [&str; 5] = ["contacts", "memory", "calendar", "email", "tasks"]
 enum Form {
     /// A line for each, with its arguments and its summary.
     Lines,
+    /// The same, and what a turn hears of when it has something for it, but a plan must know before.
+    Whole,
     Arguments,
     Names,
 }
@@ -66,9 +68,11 @@ impl Registry {
         domains.retain(|domain| !domain.skills.is_empty());
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
-        let texts = domains.iter().map(|domain| listed(domain, Form::Lines, has_several));
-        let texts: Vec<String> = texts.collect();
-        let (catalogue, brief) = (texts.concat(), brief(texts, &domains, has_several));
+        let lines = |form: Form| -> Vec<String> {
+            domains.iter().map(|domain| listed(domain, form, has_several)).collect()
+        };
+        let (catalogue, brief) =
+            (lines(Form::Whole).concat(), brief(lines(Form::Lines), &domains, has_several));
         let views = Mutex::default();
         Self { domains, by_name, unavailable, catalogue, brief, has_several, views }
     }
@@ -150,7 +154,7 @@ impl Registry {
 
 /// A domain's part of the catalogue; nothing if no skill of it is shown.
 fn listed(domain: &Domain, form: Form, has_several: bool) -> String {
-    let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill)).collect();
+    let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().filter(|skill| is_listed(skill, form)).collect();
     if skills.is_empty() {
         return String::new();
     }
@@ -159,12 +163,12 @@ fn listed(domain: &Domain, form: Form, has_several: bool) -> String {
     if !domain.is_folded() {
         for (index, skill) in skills.into_iter().enumerate() {
             let shown = match form {
-                Form::Lines | Form::Arguments => skill.signature_after(&mut seen, has_several),
+                Form::Whole | Form::Lines | Form::Arguments => skill.signature_after(&mut seen, has_several),
                 Form::Names => skill.name.clone(),
             };
             let word = shown.split_once('.').map_or(shown.as_str(), |(_, word)| word);
             text.push_str(&match (form, index) {
-                (Form::Lines, _) => format!("\n- {shown}: {}", skill.summary),
+                (Form::Whole | Form::Lines, _) => format!("\n- {shown}: {}", skill.summary),
                 (_, 0) => format!(": {word}"),
                 _ => format!(", {word}"),
             });
@@ -189,8 +193,9 @@ fn brief(mut texts: Vec<String>, domains: &[Domain], has_several: bool) -> Strin
     texts.concat()
 }
 
-fn is_listed(skill: &Skill) -> bool {
-    !matches!(&skill.handler, Handler::Builtin(name) if builtin::is_unlisted(name))
+fn is_listed(skill: &Skill, form: Form) -> bool {
+    let Handler::Builtin(name) = &skill.handler else { return true };
+    !builtin::is_unlisted(name) || form == Form::Whole && name == "email.attachment"
 }
 
 #[derive(Debug)]
@@ -377,6 +382,7 @@ mod tests {
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
         - contacts.validate_email(email): Check an email address
         email: The person's mail: writing, finding, reading, sorting
+        - email.attachment(message_id, number?): Read an attachment of an email, and keep it as a file
         - email.draft(body, to?: [name/email], subject?, cc?: [name/email], bcc?: [name/email], replaces?, message_id?, attachments?: [{name, text} or {file} or {note}]): Save a draft
         - email.forward(message_id, to, body?, cc?): Forward an email with its attachments
         - email.mark(message_id, as: read|unread|flagged|unflagged): Mark an email
@@ -419,6 +425,7 @@ mod tests {
         let few = brief();
         assert!(few.len() <= BRIEF && few.contains("\nzoo: Animals: run(x?)\n"), "{few}");
         assert!(few.contains("\n- tasks.search("), "what people need every day stays whole: {few}");
+        assert!(!few.contains("attachment("), "a turn with an email that has one is told: {few}");
         for number in 0..40 {
             let name = format!("z{number}");
             write(&folder, &format!("{name}.toml"), &domain(&name, &"x".repeat(30)));

@@ -278,6 +278,18 @@ mod tests {
     }
 
     #[test]
+    fn a_role_that_reads_emails_for_a_step_opens_their_attachments_too() {
+        let skills = Skills::load(&[], &builtin::names(false)).unwrap().current();
+        let set = RoleSet::load(&[], &skills);
+        let reads = |role: &str| {
+            let allowed = &set.get(role).unwrap().rights.allow;
+            allowed.contains(&"email.read".to_owned()) && allowed.contains(&"email.attachment".to_owned())
+        };
+        assert!(["executor", "researcher", "reviewer", "tester"].iter().all(|role| reads(role)));
+        assert!(!reads("planner"), "what a step can find out itself belongs into the step");
+    }
+
+    #[test]
     fn a_role_of_ones_own_replaces_a_built_in_one() {
         let folder = tempfile::tempdir().unwrap();
         let skills = Arc::new(Skills::load(&[], &builtin::names(false)).unwrap());
