@@ -111,6 +111,11 @@ async fn tasks_are_due_on_their_own_day() {
     assert_eq!(due("2026-12-01T08:00", "2026-12-01T09:00").await, ["day"]);
     let before = titles(&app, "tasks.search", json!({"due_before": "2026-12-01"})).await;
     assert_eq!(before, ["before"]);
+    // What is done doesn't look as if it were due.
+    call(&app, "tasks.complete", json!({"title": "morning"})).await;
+    let day = json!({"state": "all", "due_after": "2026-12-01", "due_before": "2026-12-02"});
+    let (said, _) = call(&app, "tasks.search", day).await;
+    assert!(said.contains("- day (due Tue 1 Dec 2026)") && said.contains("- morning (done)"), "{said}");
     app.ends_well().await;
 }
 
@@ -126,9 +131,9 @@ async fn all_of_a_kind_is_asked_about_once_and_leaves_the_others() {
     assert!(asked.text.contains("Mark 2 tasks as done:\n- call all customers\n- buy milk"), "{}", asked.text);
     app.presses("ada", &asked, "Reject").await;
     let asked = app.says("ada", "delete all done tasks").await;
-    assert!(asked.text.contains("Delete 1 task:\n- sleep"), "{}", asked.text);
+    assert!(asked.text.contains("Delete 1 task:\n- sleep (done)"), "{}", asked.text);
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(done.text, "Deleted 1 task:\n- sleep");
+    assert_eq!(done.text, "Deleted 1 task:\n- sleep (done)");
     assert_eq!(
         app.says("ada", "show my tasks").await.text,
         "2 open tasks:\n- call all customers\n- buy milk"

@@ -40,7 +40,7 @@ completed-all =
         [one] Marked 1 task as done:
        *[other] Marked { $count } tasks as done:
     }
-# A line of that list. $task: its title, and when it was due.
+# A line of that list. $task: its title.
 completed-repeating = { $task }; the next one is due { $due }
 already-done = “{ $title }” is already done
 # $task is a title in quotes, and when it was due.
@@ -57,6 +57,7 @@ deleted-all =
 # $repeats is empty, or like “, repeating every Monday”.
 due = due { $date }{ $repeats }
 overdue = overdue since { $date }{ $repeats }
+is-done = done
 high-priority = high priority
 
 ## Searches. The tasks follow, a line each.

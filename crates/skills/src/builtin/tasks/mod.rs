@@ -114,7 +114,7 @@ fn due_of(task: &TaskRow, zone: Tz) -> Option<When> {
     task.due.as_deref().and_then(|due| When::parse(due, zone).ok())
 }
 
-/// The title with its due date, for people.
+/// The title with its details, for people.
 fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
     format!("{}{}", task.title, details(task, call))
 }
@@ -124,15 +124,15 @@ fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
     format!("“{}”{}", task.title, details(task, call))
 }
 
-/// The details behind a task's title: ` (due Fri 27 Nov 2026) #home`.
+/// The details behind a task's title: ` (due Fri 27 Nov 2026) #home`, or ` (done)`.
 fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     let mut details = String::new();
-    if let Some(due) = due_of(task, call.zone()) {
-        let is_open = task.state == TaskState::Open;
-        let is_overdue = is_open && task.due_at.is_some_and(|at| at < call.store().now());
-        let rule = task.recurrence.as_ref().filter(|_| is_open);
+    if task.state == TaskState::Done {
+        details.push_str(&format!(" ({})", l10n::tasks::is_done()));
+    } else if let Some(due) = due_of(task, call.zone()) {
+        let rule = task.recurrence.as_ref();
         let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-        let due = match is_overdue {
+        let due = match task.due_at.is_some_and(|at| at < call.store().now()) {
             true => l10n::tasks::overdue(due.spoken(), repeats),
             false => l10n::tasks::due(due.spoken(), repeats),
         };
@@ -305,10 +305,9 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> 
         let (mut lines, mut items, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for task in all {
             let (done, next) = complete_one(task, call, writes, &mut steps).await?;
-            let title = spoken(&done, call);
             lines.push(match next {
-                Some(due) => format!("- {}", l10n::tasks::completed_repeating(title, due.spoken())),
-                None => format!("- {title}"),
+                Some(due) => format!("- {}", l10n::tasks::completed_repeating(&done.title, due.spoken())),
+                None => format!("- {}", done.title),
             });
             items.push(item(&done));
         }
