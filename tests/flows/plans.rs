@@ -359,7 +359,10 @@ async fn a_step_that_rightly_did_nothing_is_told_without_ids() {
         plan_of(&[room, step("figures", "researcher", &["tasks.search"], &["room"])])
     };
     let works = |request: &Request| match mission(request) {
-        "Mission: do room" => text("It is booked already (id: t-4711)."),
+        "Mission: do room" => {
+            let data = json!({"tasks": ["t-4711"]});
+            text(json!({"summary": "It is booked already (id: t-4711).", "data": data}).to_string())
+        }
         _ => text("1, 2 and 3"),
     };
     let accept = |_: &Request| verdict(&[("figures", true, ""), ("room", true, "")]);
@@ -369,6 +372,10 @@ async fn a_step_that_rightly_did_nothing_is_told_without_ids() {
     let heard = app.says("ada", "run").await;
     let told = "\n\n**room**\nIt is booked already.\n\n**figures**\n1, 2 and 3\n";
     assert!(heard.text.contains(told), "{}", heard.text);
+    // The next step has them.
+    let agents = app.requests(Who::Agent);
+    let figures = agents.iter().find(|request| mission(request) == "Mission: do figures").unwrap();
+    assert!(figures.messages.iter().any(|message| message.text.contains("t-4711")), "{figures:#?}");
     app.ends_well().await;
 }
 

@@ -28,7 +28,8 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
         .agent(move |request| {
             assert!(request.messages[0].text.starts_with("You are a researcher."));
             let answer =
-                json!({"summary": "Three mails.", "details": "All about figs.", "warnings": ["one is old"]});
+                json!({"summary": "Three mails.", "details": "All about figs (mail “Figs”, id <7@acme.test>).",
+                    "data": {"mails": ["<7@acme.test>"]}, "warnings": ["one is old"]});
             text(answer.to_string()).behind(&held)
         });
     let app = scripted(script).await;
@@ -51,7 +52,7 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     **researcher**, “what did Acme write us this year?”:
 
     Three mails.
-    All about figs.
+    All about figs (mail “Figs”).
     Warning: one is old
     ");
     // The result stands behind what came before it.

@@ -20,6 +20,7 @@ use std::time::Duration;
 use tracing::Instrument;
 
 pub use report::Report;
+pub(crate) use report::without_ids;
 pub use structured_output::StructuredOutput;
 pub(crate) use structured_output::texts;
 pub use task::{AgentTask, Assigned, Assignment, Job};

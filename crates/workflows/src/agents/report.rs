@@ -1,9 +1,13 @@
 //! The report of an agent.
 
+use std::sync::LazyLock;
+
+use adjutant_l10n as l10n;
 use adjutant_skills::call::CallError;
 use adjutant_skills::sources;
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PromptText, Taint};
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::outside::{self, List, Outside};
@@ -205,9 +209,10 @@ impl Report {
     pub fn for_person(&self) -> String {
         match &self.structured {
             Some(output) if self.status.ended_well() => {
-                format!("{}{}", self.line(), StructuredOutput { data: Value::Null, ..output.clone() }.lines())
+                without_ids(&format!("{}{}", self.line(), output.lines()))
             }
-            _ => self.line(),
+            _ if self.is_direct => self.line(),
+            _ => without_ids(&self.line()),
         }
     }
 
@@ -221,9 +226,35 @@ impl Report {
     }
 }
 
+/// A text of agents for people, without the data and the ids that those who work on need.
+pub(crate) fn without_ids(text: &str) -> String {
+    static IDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let ids = r"\(id:? [^\s()]+\)|\[[a-z]*[0-9][a-z0-9]{14,}\]|\[id:? [^\s\[\]]+\]|,? ?\bid:? <[^<>\s]+>";
+        Regex::new(&format!("(?i) ?({ids})")).ok()
+    });
+    let data = l10n::roles::data("");
+    let is_data =
+        |line: &&str| line.strip_prefix(data.as_str()).is_some_and(|data| data.starts_with(['{', '[', '"']));
+    let text = text.lines().filter(|line| !is_data(line)).collect::<Vec<_>>().join("\n");
+    IDS.as_ref().map(|ids| ids.replace_all(&text, "").into_owned()).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_read_no_ids_and_no_data() {
+        let text = "Created “Demo” (id: a1b2) [01hxyz0123456789], see [1] and (Friday) [id q-7].\n\
+                    Data: {\"tasks\":[\"gbqxkg\"]}\n\
+                    Asked (mail “Trip”, 22 Nov, id <7.x@y.test>; reminder of 23 Nov, id <8@y.test>: “Or not?”).\n\
+                    Data: none";
+        insta::assert_snapshot!(without_ids(text), @"
+        Created “Demo”, see [1] and (Friday).
+        Asked (mail “Trip”, 22 Nov; reminder of 23 Nov: “Or not?”).
+        Data: none
+        ");
+    }
 
     fn report() -> Report {
         Report {

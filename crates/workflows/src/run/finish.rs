@@ -1,8 +1,6 @@
 //! Ending a run: its report, and all its open rows closed in one commit.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
@@ -13,7 +11,6 @@ use adjutant_store::{Result, runs};
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::text::shortened;
 use adjutant_types::{Answer, ExecutionKind, ExecutionStatus, QuestionKind, RunStatus};
-use regex::Regex;
 use serde_json::Value;
 
 use super::context::plain;
@@ -251,7 +248,7 @@ impl Run<'_> {
                 retries,
                 duration_ms: now - self.stored.started_at,
                 output: match self.plan {
-                    Some(_) => without_ids(&plain(&self.output(idle))).into_owned(),
+                    Some(_) => agents::without_ids(&plain(&self.output(idle))),
                     None => plain(&self.output(idle)),
                 },
                 warnings,
@@ -295,14 +292,6 @@ impl Run<'_> {
     }
 }
 
-/// A text for people, without the ids in brackets that agents name things by.
-fn without_ids(text: &str) -> Cow<'_, str> {
-    static IDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i) ?(\(id:? [^\s()]+\)|\[[a-z]*[0-9][a-z0-9]{14,}\]|\[id:? [^\s\[\]]+\])").ok()
-    });
-    IDS.as_ref().map_or(Cow::Borrowed(text), |ids| ids.replace_all(text, ""))
-}
-
 fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepReport {
     let mut report =
         StepReport { id: step.to_owned(), agent, status: state.status(), ..StepReport::default() };
@@ -313,15 +302,4 @@ fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepRepo
         report.error.clone_from(&end.error);
     }
     report
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_ids;
-
-    #[test]
-    fn a_finding_has_no_ids() {
-        let text = "Created “Demo” (id: a1b2) [01hxyz0123456789], see [1] and (Friday) [id q-7].";
-        assert_eq!(without_ids(text), "Created “Demo”, see [1] and (Friday).");
-    }
 }
