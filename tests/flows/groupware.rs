@@ -5,7 +5,9 @@ use adjutant_models::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, direct, reports, scripted_with, without_receipts};
+use crate::app::{
+    Heard, TestApp, agent, direct, reports, scripted, scripted_with, user_text, without_receipts,
+};
 use crate::scripted::{Reply, Scripted, call as calls, has_results, text};
 
 /// A model that calls the skill that a message names, as `SKILL ARGUMENTS`, and answers with the result.
@@ -119,6 +121,45 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
         "{said}"
     );
     app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_another_call_of_the_same_answer_moves_away_does_not_overlap() {
+    for (retro_at, overlaps) in [("2026-11-30T13:00", false), ("2026-11-27T16:00", true)] {
+        let script = Scripted::new().orchestrator(move |request| {
+            let Some(ids) = user_text(request).strip_prefix("both ") else {
+                return if has_results(request) { report_result(request) } else { call_skill(request) };
+            };
+            if has_results(request) {
+                return text("Done.");
+            }
+            let ids: Value = serde_json::from_str(ids).unwrap();
+            let retro = json!({"id": ids["retro"], "start": retro_at});
+            let retro = json!({"arguments": retro, "depends_on": ["demo"]});
+            crate::scripted::calls(vec![
+                direct(
+                    "demo",
+                    "calendar.update_event",
+                    json!({"id": ids["demo"], "start": "2026-11-27T15:30"}),
+                ),
+                agent("retro", &["calendar.update_event"], retro),
+            ])
+        });
+        let app = scripted(script).await;
+        let mut ids = json!({});
+        for (title, start) in [("demo", "2026-11-27T10:00"), ("retro", "2026-11-27T15:00")] {
+            let event = json!({"title": title, "start": start, "duration": "1h"});
+            ids[title] = call(&app, "calendar.create_event", event).await.1["id"].clone();
+        }
+        let heard = app.says("ada", &format!("both {ids}")).await;
+        assert!(
+            heard.text.contains("✓ Moved “demo”") && heard.text.contains("✓ Moved “retro”"),
+            "{}",
+            heard.text
+        );
+        assert_eq!(heard.text.contains("It overlaps with “retro”"), overlaps, "{}", heard.text);
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]

@@ -281,6 +281,7 @@ impl<'a> ActiveCall<'a> {
             registry: self.registry,
             intent: self.executor.intent.as_ref(),
             execution: &self.row.id,
+            agent: self.call.agent,
             effect,
             is_retry,
             arguments: self.call.arguments,

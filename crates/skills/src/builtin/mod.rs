@@ -230,6 +230,8 @@ pub struct CallContext<'a> {
     /// The model that reads what words ask for, if there is one.
     pub intent: Option<&'a SharedModel>,
     pub execution: &'a ExecutionId,
+    /// The agent that makes the call.
+    pub agent: &'a ExecutionId,
     pub effect: Idempotency,
     /// Whether an earlier attempt may have done its work.
     pub is_retry: bool,

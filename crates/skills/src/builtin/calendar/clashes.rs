@@ -2,7 +2,12 @@
 
 use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
 use adjutant_l10n as l10n;
+use adjutant_store::executions::{self, ExecutionRow};
+use adjutant_types::ExecutionStatus;
+use adjutant_types::clock::local_to_utc;
+use adjutant_types::clock::when::When;
 use chrono::TimeDelta;
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::backend::Scope;
@@ -51,9 +56,15 @@ impl Clashes {
         let period = TimeRange { from: first.from, to: last.to };
         let own = [series.uid(), new.uid.clone()];
         let is_other = |other: &Series| !own.contains(&other.uid());
+        // Before the calendar is read: it has what those that are done by then have changed.
+        let to_come = still_to_come(call).await?;
         let mut agenda = Agenda::load(call, &Scope::all(call), period, None, is_other).await?;
         agenda.instances.retain(|(index, other)| {
-            other.is_busy && agenda.events[*index].counts() && !conflicts(&times, other.range).is_empty()
+            let stored = &agenda.events[*index];
+            let id = stored.series.uid();
+            let is_gone = |task: &Value| leaves(task, (id.as_str(), other.range), &times, zone);
+            let is_then = other.is_busy && stored.counts() && !conflicts(&times, other.range).is_empty();
+            is_then && !to_come.iter().any(is_gone)
         });
         let mut clashes = Self { more: agenda.instances.len().saturating_sub(MAX), ..Self::default() };
         for (index, instance) in agenda.instances.iter().take(MAX) {
@@ -88,4 +99,38 @@ impl Clashes {
         output.ours &= !self.is_outside;
         output
     }
+}
+
+/// The tasks of the same answer's other calls that neither have ended nor wait for a person.
+async fn still_to_come(call: &CallContext<'_>) -> Result<Vec<Value>> {
+    let rows = executions::of_turn(call.store(), &call.ctx.turn.id).await?;
+    let Some(own) = rows.iter().find(|row| row.id == *call.agent) else { return Ok(Vec::new()) };
+    let waits = |agent: &ExecutionRow| {
+        let mut calls = rows.iter().filter(|row| row.parent_id.as_ref() == Some(&agent.id));
+        calls.any(|row| row.status == ExecutionStatus::Waiting)
+    };
+    let is_open = |row: &&ExecutionRow| {
+        let is_beside = row.id != own.id && (&row.parent_id, row.call_n) == (&own.parent_id, own.call_n);
+        is_beside && row.direct && !row.status.has_ended() && !waits(row)
+    };
+    let task = |row: &ExecutionRow| serde_json::from_str::<Value>(row.task.as_deref()?).ok();
+    Ok(rows.iter().filter(is_open).filter_map(task).collect())
+}
+
+/// Whether a task deletes the event with this id and range, or moves it away from these times.
+fn leaves(task: &Value, (id, range): (&str, TimeRange), times: &[TimeRange], zone: Tz) -> bool {
+    let arguments = &task["arguments"];
+    let time = |name: &str| {
+        let when = When::parse(arguments[name].as_str()?, zone).ok()?;
+        Some(local_to_utc(when.local(), zone))
+    };
+    let is_it = arguments["id"] == id && time("instance").is_none_or(|instance| instance == range.from);
+    is_it
+        && match task["skills"][0].as_str() {
+            Some("calendar.delete_event") => true,
+            Some("calendar.update_event") => time("start").is_some_and(|from| {
+                conflicts(times, TimeRange { from, to: from + (range.to - range.from) }).is_empty()
+            }),
+            _ => false,
+        }
 }
