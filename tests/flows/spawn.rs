@@ -5,7 +5,7 @@ use adjutant_models::Message;
 use adjutant_types::TurnStatus;
 use serde_json::json;
 
-use crate::app::{TestApp, scripted, scripted_with, skill, user_text, without_receipts};
+use crate::app::{TestApp, direct, scripted, scripted_with, skill, user_text, without_receipts};
 use crate::scripted::{Gate, Scripted, Who, has_results, text};
 
 fn id_in(ack: &str) -> String {
@@ -62,6 +62,35 @@ async fn the_conversation_goes_on_and_the_result_comes_later() {
     assert!(!request.messages.iter().any(|message| message.text.contains("In the background:")));
     let at = |said: &str| request.messages.iter().position(|message| message.text.contains(said)).unwrap();
     assert!(at("You said: how are you?") < at("Three mails."), "{request:#?}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_turn_hears_of_what_has_ended_beside_it() {
+    let [research, look] = [Gate::closed(), Gate::closed()];
+    let (held, looking) = (research.clone(), look.clone());
+    let script = Scripted::new()
+        .orchestrator(move |request| match has_results(request) {
+            false => direct("look", "tasks.search", json!({})).behind(&looking),
+            true => text("It has ended."),
+        })
+        .agent(move |_| text("Three mails.").behind(&held));
+    let app = scripted(script).await;
+    let id = id_in(&app.says("ada", "/spawn find out what Dana wants").await.text);
+    research.arrived(1).await;
+    let asked = app.tells("ada", "how far is it?").await;
+    look.arrived(1).await;
+    research.open();
+    app.sees("Three mails.").await;
+    look.open();
+    app.answer(&asked).await;
+    let requests = app.requests(Who::Orchestrator);
+    let told = format!("\nMeanwhile [{id}] in the background has ended; they have its result.");
+    let result = &requests[1].messages.last().unwrap().text;
+    assert!(
+        !requests[0].messages.iter().any(|message| message.text.contains(&told)) && result.ends_with(&told),
+        "{result}"
+    );
     app.ends_well().await;
 }
 

@@ -60,9 +60,12 @@ async fn a_turn_in_the_background_goes_on_in_a_lane_of_its_own(world: World) {
         let turn = turns::next(&world.store, &room, &"a".into(), background).await.unwrap();
         turn.map(|turn| (turn.id, turn.background))
     };
-    assert_eq!(next(0).await, Some((talk.id, 0)));
-    assert_eq!(next(1).await, Some((beside.id, 1)));
+    assert_eq!(next(0).await, Some((talk.id.clone(), 0)));
+    assert_eq!(next(1).await, Some((beside.id.clone(), 1)));
+    assert_eq!(turns::ended_beside(&world.store, &talk.id).await.unwrap(), []);
     end(&world, "beside", TurnStatus::Completed).await.unwrap();
+    let ended = turns::ended_beside(&world.store, &talk.id).await.unwrap();
+    assert_eq!(ended.into_iter().map(|turn| turn.id).collect::<Vec<_>>(), [beside.id]);
     assert_eq!(next(1).await, None);
     assert_eq!(next(2).await, None);
     let lanes: BTreeSet<String> = (0..4).map(|lane| leases::lane(&room, lane)).collect();

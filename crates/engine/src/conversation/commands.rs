@@ -18,7 +18,7 @@ use super::{Conversations, Handle, verdicts};
 use crate::orchestrator::Orchestrator;
 
 /// A turn's id as people type it: its last six characters.
-pub(super) fn short(turn: &TurnId) -> &str {
+pub(crate) fn short(turn: &TurnId) -> &str {
     &turn[turn.len().saturating_sub(6)..]
 }
 

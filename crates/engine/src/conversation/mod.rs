@@ -7,7 +7,7 @@ pub mod access;
 mod answers;
 mod asking;
 pub mod command;
-mod commands;
+pub mod commands;
 pub mod connect;
 pub mod context;
 pub mod history;

@@ -304,6 +304,7 @@ impl Run<'_> {
             if let Err(limit) = self.ctx.limits.budget.take_orchestrator_call() {
                 return self.parked(limit).await;
             }
+            self.tell_ended().await?;
             if self.listen().await? {
                 self.ctx.limits.budget.uncount_orchestrator_call();
                 return Ok(TurnEnd::Extended);

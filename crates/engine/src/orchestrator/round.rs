@@ -154,7 +154,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn earlier_results(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn earlier_results(&self) -> impl Iterator<Item = &str> {
         let calls = self.dialogue.rounds().iter().flat_map(|round| &round.calls);
         calls.filter_map(|call| call.result.as_deref())
     }

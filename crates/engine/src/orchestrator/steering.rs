@@ -9,6 +9,7 @@
 //! - An answer that is being written is given up for it, a few times. If the turn has nothing to show yet, it begins anew
 //!   with all that was said. What the person has read of the answer stays on the screen until another takes its place or
 //!   goes on with it, and the model is told of it; only a crash forgets it.
+//! - What ends in the background meanwhile is told with the next results.
 //! - What would take effect meanwhile is held back until the model has read it; see `skills::executor`.
 
 use adjutant_chat::LiveText;
@@ -19,10 +20,11 @@ use adjutant_store::spending::Amount;
 use adjutant_store::{Result, Stale, StoreError, calls, files, turns};
 use adjutant_turn::journal::{Reservation, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{InboxKind, PromptText};
+use adjutant_types::{InboxKind, PromptText, TurnStatus};
 
 use super::Run;
 use crate::conversation::command;
+use crate::conversation::commands::short;
 
 /// How much the model is told of an answer that was given up, in bytes: the end.
 const MAX_UNFINISHED: usize = 8_000;
@@ -101,6 +103,23 @@ impl Run<'_> {
         result.into_iter().for_each(|result| self.dialogue.replace_result(result));
         self.ctx = self.ctx.extended_by(&text);
         Ok(is_blank)
+    }
+
+    /// Tells the model which work has ended of which its first messages say that it goes on in the background.
+    pub(super) async fn tell_ended(&mut self) -> Result<()> {
+        let mut first = self.dialogue.first_messages().iter().map(|message| message.text.as_str());
+        let listed = first.rfind(|text| text.contains("In the background:\n")).map(str::to_owned);
+        let Some(listed) = listed.filter(|_| !self.dialogue.rounds().is_empty()) else { return Ok(()) };
+        for turn in turns::ended_beside(&self.ctx.store, &self.ctx.turn.id).await? {
+            let id = short(&turn.id);
+            let has_result = turn.answer.as_ref().is_some_and(|answer| !answer.is_empty());
+            let note = wording::ended_meanwhile(id, has_result && turn.status != TurnStatus::Cancelled);
+            let is_told = self.earlier_results().any(|result| result.contains(&note));
+            if !is_told && listed.contains(&format!("[{id}]")) {
+                self.dialogue.note(PromptText::system(note));
+            }
+        }
+        Ok(())
     }
 
     /// Whether an effect waits for what the person wrote.

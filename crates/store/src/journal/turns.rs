@@ -272,6 +272,15 @@ pub async fn open_beside(store: &Store, turn: &TurnRow) -> Result<Vec<TurnRow>> 
     store.all(sql, &values! { &turn.conversation_id, &turn.person_id, &turn.id }).await
 }
 
+/// The turns in the background of a turn's conversation that have ended since it began.
+pub async fn ended_beside(store: &Store, turn: &TurnId) -> Result<Vec<TurnRow>> {
+    let sql = select!(
+        "WHERE conversation_id = (SELECT conversation_id FROM turns WHERE id = $1) AND background <> 0 \
+         AND ended_at >= (SELECT started_at FROM turns WHERE id = $1) ORDER BY ended_at, seq"
+    );
+    store.all(sql, &[turn.into()]).await
+}
+
 /// The part of an ended turn that later turns see.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PastTurn {

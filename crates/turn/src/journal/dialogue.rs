@@ -178,14 +178,14 @@ impl Dialogue {
     }
 
     /// Adds a note to the last result: the only way to tell the model something during a turn.
-    pub fn note(&mut self, note: &'static str) {
+    pub fn note(&mut self, note: impl Into<PromptText>) {
         let Some(call) = self.rounds.last_mut().and_then(|round| round.calls.last_mut()) else { return };
         if self.unsaved.contains(&call.idx) || call.result.is_none() {
             let result = call.result.get_or_insert_default();
             if !result.is_empty() {
                 result.push('\n');
             }
-            result.push_str(note);
+            result.push_str(note.into().as_str());
             self.unsaved.insert(call.idx);
         }
     }
