@@ -149,8 +149,12 @@ async fn what_was_missed_is_made_up_for_once_or_left_out() {
         app.passes(Duration::from_hours(24 * 9)).await;
         app.passes(Duration::from_secs(1)).await;
         assert_eq!(is_told(&app, "No open tasks").await, runs, "{catch_up}");
+        // Whoever hears of it late is told so.
+        let late = "No open tasks\n\nThis was due Sun 22 Nov 2026, 08:00.";
+        assert_eq!(is_told(&app, late).await, runs, "{:?}", app.texts());
         app.passes(Duration::from_hours(22)).await;
         assert_eq!(is_told(&app, "No open tasks").await, runs + 1, "{catch_up}");
+        assert_eq!(is_told(&app, "This was due").await, runs, "{:?}", app.texts());
         app.ends_well().await;
     }
 }

@@ -25,11 +25,14 @@ use adjutant_turn::journal::{
     TurnIo, TurnLimits, TurnTrust, fail_point,
 };
 use adjutant_turn::wording::{self, StatusSummary};
+use adjutant_types::clock::utc;
+use adjutant_types::clock::when::When;
 use adjutant_types::text::one_line;
 use adjutant_types::{
     AccountService, Answer, Ending, ExecutionId, ExecutionKind, ExecutionStatus, ItemNoun, NOTHING_TO_TELL,
     QuestionKind, QuestionState, TurnId, TurnStatus, WatchItem, metrics,
 };
+use chrono_tz::Tz;
 use parking_lot::Mutex;
 use tracing::Instrument;
 
@@ -41,6 +44,8 @@ use crate::watching::{quiet_until, why};
 
 /// After so many failures in our own code, a turn is given up.
 const MAX_FAILURES: i64 = 3;
+/// What a schedule began later than this, in milliseconds, says when it was due.
+const LATE: i64 = 3_600_000;
 /// The answer of a turn whose question was withdrawn, as later turns read it.
 const WITHDRAWN: &str = "(changed by the person)";
 
@@ -221,6 +226,10 @@ impl Conversations {
             } else {
                 answer.text = l10n::schedules::nothing_to_tell(text);
             }
+        }
+        if let Some(due) = due_before(&leased.turn, ctx.turn.zone).filter(|_| is_unanswered(ctx)) {
+            answer.text =
+                format!("{}\n\n{}", answer.text, l10n::schedules::late(due)).trim_start().to_owned();
         }
         let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
         let stop = watch.map(|watch| {
@@ -482,6 +491,13 @@ impl Conversations {
 fn is_unanswered(ctx: &TurnContext) -> bool {
     let is_ours = |id: &String| id.starts_with("schedule:") || id.starts_with("watch:");
     ctx.io.in_reply_to.lock().iter().all(is_ours)
+}
+
+/// When the run was due that began a turn, if that was late.
+fn due_before(turn: &TurnRow, zone: Tz) -> Option<String> {
+    let due = |id: &String| id.strip_prefix("schedule:")?.rsplit(':').next()?.parse::<i64>().ok();
+    let due = turn.answer_ids().iter().find_map(due).filter(|due| turn.started_at - due > LATE)?;
+    Some(When::Time(utc(due).with_timezone(&zone).naive_local()).spoken())
 }
 
 /// How long a failed turn waits for its retry, in milliseconds.

@@ -20,6 +20,10 @@ deleted = Deleted the schedule “{ $text }”
 # $text: what it was to do.
 nothing-to-tell = Nothing to tell: “{ $text }”.
 
+## Under what a run tells that comes late. $when: a date with a time.
+
+late = This was due { $when }.
+
 ## A schedule in a question
 
 described = “{ $text }” { $when } ({ $zone })
