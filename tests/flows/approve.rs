@@ -434,7 +434,9 @@ async fn a_change_shows_what_was_and_what_will_be() {
     - tags: none → shop
     - priority: normal → high
     ");
-    app.presses("ada", &asked, "Approve").await;
+    let done = app.presses("ada", &asked, "Approve").await.text;
+    let now = "Changed “Buy oat milk” (now due Sat 28 Nov 2026, repeating every week)";
+    assert!(done.contains(now), "{done}");
     let changed = "SELECT count(*) FROM tasks WHERE title = 'Buy oat milk' AND due = '2026-11-28'";
     assert_eq!(app.store().count(changed, &[]).await.unwrap(), 1);
 

@@ -44,6 +44,24 @@ fn the_words_of_a_status_are_read_back() {
     assert_eq!(well, [ExecutionStatus::Completed, ExecutionStatus::Partial]);
 }
 
+#[test]
+fn what_steps_side_by_side_did_is_in_order_step_by_step() {
+    let row = |id: &str, parent: &str, call: Option<(i64, i64)>| ExecutionRow {
+        parent_id: Some(parent.into()),
+        call_n: call.map(|(n, _)| n),
+        call_idx: call.map(|(_, idx)| idx),
+        ..execution("t1", id, if call.is_some() { "skill" } else { "agent" })
+    };
+    let mut rows = vec![execution("t1", "o", "orchestrator"), row("run", "o", None)];
+    rows.extend(["trains", "note"].map(|step| row(step, "run", None)));
+    // In the order in which they ended.
+    let calls = [("there", "trains", 0), ("note it", "note", 0), ("back", "trains", 1)];
+    rows.extend(calls.map(|(id, step, idx)| row(id, step, Some((0, idx)))));
+    let mut done = rows[4..].to_vec();
+    done.sort_by_key(|row| row.path(&rows));
+    assert_eq!(done.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["there", "back", "note it"]);
+}
+
 async fn of_turn(world: &World) -> Vec<ExecutionRow> {
     executions::of_turn(&world.store, &"t1".into()).await.unwrap()
 }

@@ -56,6 +56,8 @@ deleted-all =
 
 # $repeats is empty, or like “, repeating every Monday”.
 due = due { $date }{ $repeats }
+# Of a task whose date is new.
+now-due = now due { $date }{ $repeats }
 overdue = overdue since { $date }{ $repeats }
 is-done = done
 high-priority = high priority

@@ -116,24 +116,24 @@ fn due_of(task: &TaskRow, zone: Tz) -> Option<When> {
 
 /// The title with its details, for people.
 fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
-    format!("{}{}", task.title, details(task, call))
+    format!("{}{}", task.title, details(task, call, false))
 }
 
-/// The same with the title in quotes.
-fn quoted(task: &TaskRow, call: &CallContext<'_>) -> String {
-    format!("“{}”{}", task.title, details(task, call))
+/// The same with the title in quotes, of one that may have been moved just now.
+fn quoted(task: &TaskRow, call: &CallContext<'_>, is_moved: bool) -> String {
+    format!("“{}”{}", task.title, details(task, call, is_moved))
 }
 
 /// The details behind a task's title: ` (due Fri 27 Nov 2026) #home`, or ` (done)`.
-fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
+fn details(task: &TaskRow, call: &CallContext<'_>, is_moved: bool) -> String {
     let mut details = String::new();
     if task.state == TaskState::Done {
         details.push_str(&format!(" ({})", l10n::tasks::is_done()));
     } else if let Some(due) = due_of(task, call.zone()) {
-        let rule = task.recurrence.as_ref();
-        let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
+        let repeats = repeats(task, call);
         let due = match task.due_at.is_some_and(|at| at < call.store().now()) {
             true => l10n::tasks::overdue(due.spoken(), repeats),
+            false if is_moved => l10n::tasks::now_due(due.spoken(), repeats),
             false => l10n::tasks::due(due.spoken(), repeats),
         };
         details.push_str(&format!(" ({due})"));
@@ -143,6 +143,11 @@ fn details(task: &TaskRow, call: &CallContext<'_>) -> String {
     }
     details.extend(task.tag_list().into_iter().map(|tag| format!(" #{tag}")));
     details
+}
+
+/// How a task repeats, as it stands behind when it is due; empty if it doesn't.
+fn repeats(task: &TaskRow, call: &CallContext<'_>) -> String {
+    task.recurrence.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default()
 }
 
 /// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
@@ -245,10 +250,9 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
         return Err(SkillError::params(ours!(l10n::tasks::no_title)).into());
     }
     tasks::insert(writes, &task);
-    let repeats = task.recurrence.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
     let summary = match due_of(&task, call.zone()) {
-        Some(due) => l10n::tasks::added_due(&task.title, due.spoken(), repeats),
-        None => l10n::tasks::added(&task.title, repeats),
+        Some(due) => l10n::tasks::added_due(&task.title, due.spoken(), repeats(&task, call)),
+        None => l10n::tasks::added(&task.title, repeats(&task, call)),
     };
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&made)))
@@ -295,8 +299,8 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let mut task = old.clone();
     apply(&mut task, call)?;
     tasks::update(writes, &task);
+    let summary = l10n::tasks::changed(quoted(&task, call, task.due != old.due));
     let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
-    let summary = l10n::tasks::changed(quoted(&task, call));
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
@@ -386,7 +390,7 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
     let deleted = [Step::Task { before: Some(task.clone()), after: None }];
-    let summary = l10n::tasks::deleted(quoted(&task, call));
+    let summary = l10n::tasks::deleted(quoted(&task, call, false));
     Ok(Output::ours(summary, item(&task)).undone_by(undo::left(&deleted)))
 }
 
