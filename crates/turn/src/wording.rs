@@ -141,12 +141,6 @@ pub fn written_meanwhile(text: &str) -> String {
     )
 }
 
-/// Tells the model what in the background has ended while it worked.
-pub fn ended_meanwhile(id: &str, has_result: bool) -> String {
-    let told = if has_result { "; they have its result" } else { "" };
-    format!("Meanwhile [{id}] in the background has ended{told}.")
-}
-
 /// Tells the model what the person has read of the answer that they interrupted.
 pub fn unfinished_answer(shown: PromptText) -> PromptText {
     PromptText::from("\n\n[The person wrote again while you were answering. Of that answer they still see:]\n")

@@ -61,7 +61,6 @@ pub struct Conversations {
     pub events: TurnEvents,
     /// Locks the chat of an answer while its turn ends.
     pub lock_chat: LockChat,
-    /// The turns running in this process.
     pub running: Running,
     /// The rules of rooms where something was written lately.
     pub room_rules: rooms::CachedRules,

@@ -223,11 +223,8 @@ fn line(skill: &str, thing: &Value) -> Option<(String, String)> {
     let gone = if verb.starts_with("delete") || verb == "forget" { "deleted " } else { "" };
     let from = writer(thing).map(|name| format!(" from {}", clip(name))).unwrap_or_default();
     let instance = text("instance").map(|at| format!("{INSTANCE}{at}")).unwrap_or_default();
-    let files = match thing["attachments"].as_array().map_or(0, Vec::len) {
-        0 => String::new(),
-        1 => " (1 attachment)".to_owned(),
-        more => format!(" ({more} attachments)"),
-    };
+    let files = thing["attachments"].as_array().map_or(0, Vec::len);
+    let files = if files == 0 { String::new() } else { format!(" (attachments: {files})") };
     let title = match title(thing).trim() {
         "" if noun == "mail" => "(no subject)".to_owned(),
         title => clip(title),
@@ -305,7 +302,7 @@ mod tests {
         assert_eq!(
             line_of(&calls, "prepare my trip", "Your trip is booked; only Stand-up is on."),
             "mail <2> “Re: Your trip”; task t1 “Cancel the hotel”; \
-             mail <1> “Your trip” from Travel desk (1 attachment); event e1 “Stand-up”, instance 2027-01-11T09:15"
+             mail <1> “Your trip” from Travel desk (attachments: 1); event e1 “Stand-up”, instance 2027-01-11T09:15"
         );
     }
 

@@ -44,12 +44,9 @@ use crate::watching::{quiet_until, why};
 
 /// After so many failures in our own code, a turn is given up.
 const MAX_FAILURES: i64 = 3;
-/// What a schedule began later than this, in milliseconds, says when it was due.
-const LATE: i64 = 3_600_000;
 /// The answer of a turn whose question was withdrawn, as later turns read it.
 const WITHDRAWN: &str = "(changed by the person)";
 
-/// A turn that this process has the lease for.
 pub struct LeasedTurn {
     pub turn: TurnRow,
     pub lease: Lease,
@@ -493,10 +490,10 @@ fn is_unanswered(ctx: &TurnContext) -> bool {
     ctx.io.in_reply_to.lock().iter().all(is_ours)
 }
 
-/// When the run was due that began a turn, if that was late.
+/// When the run of a schedule was due that began a turn, if that was more than an hour before.
 fn due_before(turn: &TurnRow, zone: Tz) -> Option<String> {
     let due = |id: &String| id.strip_prefix("schedule:")?.rsplit(':').next()?.parse::<i64>().ok();
-    let due = turn.answer_ids().iter().find_map(due).filter(|due| turn.started_at - due > LATE)?;
+    let due = turn.answer_ids().iter().find_map(due).filter(|due| turn.started_at - due > 3_600_000)?;
     Some(When::Time(utc(due).with_timezone(&zone).naive_local()).spoken())
 }
 

@@ -54,7 +54,6 @@ use tools::ToolUse;
 pub struct Orchestrator {
     pub name: String,
     pub model: SharedModel,
-    /// When basic mode takes a message instead.
     pub basic: BasicMode,
     pub skills: Arc<Skills>,
     pub agents: Arc<Agents>,
@@ -122,7 +121,6 @@ struct Run<'a> {
     offered: BTreeMap<String, AccessLevel>,
     root: ExecutionId,
     dialogue: Dialogue,
-    /// The outside sources of the first messages.
     first_messages_taint: Taint,
     task_graph: TaskGraph,
     /// The person's message, if it needs no model.

@@ -26,7 +26,6 @@ use super::task_graph::{Agent, TaskGraph};
 use super::tools::{self, ToolContext, ToolUse};
 use super::{COLLECT, EndedAgent, GET_SKILL, Run, TurnEnd};
 
-/// The skills of our own that list events.
 const LISTS_EVENTS: [&str; 2] = ["calendar.list_events", "calendar.check_availability"];
 /// The longest title of others that is shown as it is, in characters.
 const MAX_TITLE: usize = 120;

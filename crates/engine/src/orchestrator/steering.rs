@@ -20,7 +20,7 @@ use adjutant_store::spending::Amount;
 use adjutant_store::{Result, Stale, StoreError, calls, files, turns};
 use adjutant_turn::journal::{Reservation, fail_point};
 use adjutant_turn::wording;
-use adjutant_types::{InboxKind, PromptText, TurnStatus};
+use adjutant_types::{InboxKind, NOTHING_TO_TELL, PromptText, TurnStatus};
 
 use super::Run;
 use crate::conversation::command;
@@ -112,8 +112,10 @@ impl Run<'_> {
         let Some(listed) = listed.filter(|_| !self.dialogue.rounds().is_empty()) else { return Ok(()) };
         for turn in turns::ended_beside(&self.ctx.store, &self.ctx.turn.id).await? {
             let id = short(&turn.id);
-            let has_result = turn.answer.as_ref().is_some_and(|answer| !answer.is_empty());
-            let note = wording::ended_meanwhile(id, has_result && turn.status != TurnStatus::Cancelled);
+            let is_silent = turn.answer.is_none_or(|answer| answer == NOTHING_TO_TELL);
+            let has_result = turn.status == TurnStatus::Completed && !is_silent;
+            let told = if has_result { "; they have its result" } else { "" };
+            let note = format!("Meanwhile [{id}] in the background has ended{told}.");
             let is_told = self.earlier_results().any(|result| result.contains(&note));
             if !is_told && listed.contains(&format!("[{id}]")) {
                 self.dialogue.note(PromptText::system(note));

@@ -76,7 +76,6 @@ use super::accounts::{CallAccounts, PersonAccounts};
 use super::risk::fenced;
 use super::{Approved, Output, Registry, Result, Risk, SkillError};
 
-/// A built-in skill.
 #[async_trait]
 pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     /// The resource that the skill works with.
@@ -139,7 +138,6 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
     async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output>;
 }
 
-/// A resource that a skill works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource {
     /// Our own store alone.
@@ -172,7 +170,6 @@ impl Resource {
 pub enum Idempotency {
     /// It changes our own store only, in one commit with its row: a crash leaves both or neither.
     OwnStore,
-    /// It may be made again.
     Repeatable,
     /// It journals how far it got, and goes on from there.
     Phased,

@@ -34,7 +34,6 @@ pub struct ActiveSchedule {
     pub tells: bool,
 }
 
-/// The data for a turn's first messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextData {
     /// The person's open tasks, the most urgent first.
@@ -61,7 +60,6 @@ pub struct ContextData {
     pub has_preferences: bool,
 }
 
-/// The person, the conversation, and the limits of a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextQuery<'a> {
     pub person: &'a PersonId,

@@ -115,15 +115,10 @@ impl ExecutionRow {
     pub fn path(&self, rows: &[Self]) -> Vec<(Option<i64>, Option<i64>)> {
         let parent = rows.iter().find(|row| self.parent_id.as_ref() == Some(&row.id));
         let mut path = parent.map_or_else(Vec::new, |parent| parent.path(rows));
-        path.push((
-            self.call_n,
-            match self.call_n {
-                // What follows a call of this answer comes behind all of them.
-                Some(_) => self.call_idx.or(Some(i64::MAX)),
-                // The agents of a run's steps, each with its own calls.
-                None => rows.iter().position(|row| row.id == self.id).and_then(|at| i64::try_from(at).ok()),
-            },
-        ));
+        // The agents of a run's steps stand in their own order.
+        let at = || rows.iter().position(|row| row.id == self.id).and_then(|at| i64::try_from(at).ok());
+        // What follows a call of this answer comes behind all of them.
+        path.push((self.call_n, self.call_idx.or_else(|| self.call_n.map_or_else(at, |_| Some(i64::MAX)))));
         path
     }
 

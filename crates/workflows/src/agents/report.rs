@@ -230,13 +230,10 @@ impl Report {
 pub(crate) fn without_ids(text: &str) -> String {
     static IDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let ids = r"\(id:? [^\s()]+\)|\[[a-z]*[0-9][a-z0-9]{14,}\]|\[id:? [^\s\[\]]+\]|,? ?\bid:? <[^<>\s]+>";
-        Regex::new(&format!("(?i) ?({ids})")).ok()
+        let data = l10n::roles::data(r#"[\[{"].*\n?"#);
+        Regex::new(&format!("(?im)^{data}| ?({ids})")).ok()
     });
-    let data = l10n::roles::data("");
-    let is_data =
-        |line: &&str| line.strip_prefix(data.as_str()).is_some_and(|data| data.starts_with(['{', '[', '"']));
-    let text = text.lines().filter(|line| !is_data(line)).collect::<Vec<_>>().join("\n");
-    IDS.as_ref().map(|ids| ids.replace_all(&text, "").into_owned()).unwrap_or(text)
+    IDS.as_ref().map_or_else(|| text.to_owned(), |ids| ids.replace_all(text, "").trim_end().to_owned())
 }
 
 #[cfg(test)]

@@ -271,7 +271,6 @@ impl Run<'_> {
         rows.filter(|row| !row.direct).count()
     }
 
-    /// Shows the progress of the steps.
     pub(super) fn show(&self) {
         let (now, statuses) = (self.ctx.store.now(), self.state.statuses());
         let lines = self.workflow.steps.iter().zip(statuses).zip(&self.titles);

@@ -71,11 +71,8 @@ impl Clashes {
             let stored = &agenda.events[*index];
             let other = stored.series.event_at(instance)?;
             clashes.is_outside |= !is_own(call, stored, &other).await?;
-            clashes.lines.push(format!(
-                "“{}” ({})",
-                other.title,
-                event::spoken(&other.start, &other.end, zone)
-            ));
+            let when = event::spoken(&other.start, &other.end, zone);
+            clashes.lines.push(format!("“{}” ({when})", other.title));
             let item = event::item(&other, "", zone);
             clashes.items.push(json!({
                 "id": item["id"], "title": item["title"], "start": item["start"], "end": item["end"],
@@ -124,13 +121,13 @@ fn leaves(task: &Value, (id, range): (&str, TimeRange), times: &[TimeRange], zon
         let when = When::parse(arguments[name].as_str()?, zone).ok()?;
         Some(local_to_utc(when.local(), zone))
     };
-    let is_it = arguments["id"] == id && time("instance").is_none_or(|instance| instance == range.from);
-    is_it
-        && match task["skills"][0].as_str() {
-            Some("calendar.delete_event") => true,
-            Some("calendar.update_event") => time("start").is_some_and(|from| {
-                conflicts(times, TimeRange { from, to: from + (range.to - range.from) }).is_empty()
-            }),
-            _ => false,
-        }
+    if arguments["id"] != id || time("instance").is_some_and(|instance| instance != range.from) {
+        return false;
+    }
+    let moved = time("start").map(|from| TimeRange { from, to: from + (range.to - range.from) });
+    match task["skills"][0].as_str() {
+        Some("calendar.delete_event") => true,
+        Some("calendar.update_event") => moved.is_some_and(|moved| conflicts(times, moved).is_empty()),
+        _ => false,
+    }
 }

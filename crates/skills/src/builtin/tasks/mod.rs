@@ -68,10 +68,8 @@ impl BuiltinSkill for TaskSkill {
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>> {
-        if call.text("id").is_none() {
-            return Ok(None);
-        }
-        Ok(by_id(call).await.ok().map(|task| spoken(&task, call)))
+        let task = if call.text("id").is_some() { by_id(call).await.ok() } else { None };
+        Ok(task.map(|task| spoken(&task, call)))
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview> {
@@ -308,12 +306,12 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> 
     if let Some(all) = all_meant(call).await? {
         let (mut lines, mut items, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for task in all {
-            let (done, next) = complete_one(task, call, writes, &mut steps).await?;
+            let next = finish(call.store(), call.zone(), &task, writes, &mut steps).await?;
             lines.push(match next {
-                Some(due) => format!("- {}", l10n::tasks::completed_repeating(&done.title, due.spoken())),
-                None => format!("- {}", done.title),
+                Some(due) => format!("- {}", l10n::tasks::completed_repeating(&task.title, due.spoken())),
+                None => format!("- {}", task.title),
             });
-            items.push(item(&done));
+            items.push(item(&TaskRow { state: TaskState::Done, ..task }));
         }
         let summary = under(l10n::tasks::completed_all(lines.len()), lines);
         let data = json!({"items": items, "count": items.len()});
@@ -330,23 +328,12 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> 
         return Ok(Output::ours(l10n::tasks::already_done(&task.title), item(&task)));
     }
     let mut steps = Vec::new();
-    let (done, next) = complete_one(task, call, writes, &mut steps).await?;
-    let summary = match next {
-        Some(due) => l10n::tasks::done_repeating(&done.title, due.spoken()),
-        None => l10n::tasks::done(&done.title),
+    let summary = match finish(call.store(), call.zone(), &task, writes, &mut steps).await? {
+        Some(due) => l10n::tasks::done_repeating(&task.title, due.spoken()),
+        None => l10n::tasks::done(&task.title),
     };
+    let done = TaskRow { state: TaskState::Done, ..task };
     Ok(Output::ours(summary, item(&done)).undone_by(undo::left(&steps)))
-}
-
-/// Completes a task. Returns it as it is then, and when the next one is due.
-async fn complete_one(
-    task: TaskRow,
-    call: &CallContext<'_>,
-    writes: &mut Batch,
-    steps: &mut Vec<Step>,
-) -> Result<(TaskRow, Option<When>)> {
-    let next = finish(call.store(), call.zone(), &task, writes, steps).await?;
-    Ok((TaskRow { state: TaskState::Done, ..task }, next))
 }
 
 /// Completes a task, and adds how to take that back. Of one that recurs, it makes the next one, which is marked like it.
