@@ -174,9 +174,7 @@ impl Conversations {
                     self.compact_later(&ctx);
                 }
             }
-            TurnEnd::Failed(answer) => {
-                self.end(leased, &ctx, TurnStatus::Failed, answer, writes).await?;
-            }
+            TurnEnd::Failed(answer) => self.end(leased, &ctx, TurnStatus::Failed, answer, writes).await?,
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
                 self.end(leased, &ctx, TurnStatus::Cancelled, text.into(), writes).await?;
@@ -224,16 +222,12 @@ impl Conversations {
                 answer.text = l10n::schedules::nothing_to_tell(text);
             }
         }
-        if let Some(due) = due_before(&leased.turn, ctx.turn.zone).filter(|_| is_unanswered(ctx)) {
-            answer.text =
-                format!("{}\n\n{}", answer.text, l10n::schedules::late(due)).trim_start().to_owned();
-        }
+        let due = due_before(&leased.turn, ctx.turn.zone).filter(|_| is_unanswered(ctx));
         let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
-        let stop = watch.map(|watch| {
-            let (why, stop) = why(watch, ctx.turn.zone);
-            answer.text = format!("{}\n\n{why}", answer.text).trim_start().to_owned();
-            stop
-        });
+        let (why, stop) = watch.map(|watch| why(watch, ctx.turn.zone)).unzip();
+        for line in due.map(l10n::schedules::late).into_iter().chain(why) {
+            answer.text = format!("{}\n\n{line}", answer.text).trim_start().to_owned();
+        }
         if let Some(until) = watch.and_then(|watch| quiet_until(watch, self.store.now(), ctx.turn.zone)) {
             let (turn, now) = (&leased.turn, self.store.now());
             let receipt = WatchItem::new(ItemNoun::Receipt, &turn.id, ("", &answer.whole()), now);

@@ -193,11 +193,8 @@ impl Report {
             let error = error.map(|error| error + "\n").unwrap_or_default();
             let mut body = format!("{error}{body}");
             results::cut(&mut body, SHOWN);
-            return PromptText::of_model(format_args!("{value}\n")).with(PromptText::outside(
-                &self.execution,
-                &self.taint,
-                &body,
-            ));
+            let block = PromptText::outside(&self.execution, &self.taint, &body);
+            return PromptText::of_model(format_args!("{value}\n")).with(block);
         }
         if let (Some(value), Value::Object(body)) = (value.as_object_mut(), body) {
             value.extend(body);
@@ -207,13 +204,9 @@ impl Report {
 
     /// For a person: the result with what else it returned, or why there is none.
     pub fn for_person(&self) -> String {
-        match &self.structured {
-            Some(output) if self.status.ended_well() => {
-                without_ids(&format!("{}{}", self.line(), output.lines()))
-            }
-            _ if self.is_direct => self.line(),
-            _ => without_ids(&self.line()),
-        }
+        let more = self.structured.as_ref().filter(|_| self.status.ended_well());
+        let text = self.line() + &more.map(StructuredOutput::lines).unwrap_or_default();
+        if self.is_direct { text } else { without_ids(&text) }
     }
 
     /// One line for a person: the result, or why there is none.

@@ -101,17 +101,14 @@ impl Clashes {
 /// The tasks of the same answer's other calls that neither have ended nor wait for a person.
 async fn still_to_come(call: &CallContext<'_>) -> Result<Vec<Value>> {
     let rows = executions::of_turn(call.store(), &call.ctx.turn.id).await?;
-    let Some(own) = rows.iter().find(|row| row.id == *call.agent) else { return Ok(Vec::new()) };
-    let waits = |agent: &ExecutionRow| {
-        let mut calls = rows.iter().filter(|row| row.parent_id.as_ref() == Some(&agent.id));
-        calls.any(|row| row.status == ExecutionStatus::Waiting)
-    };
-    let is_open = |row: &&ExecutionRow| {
-        let is_beside = row.id != own.id && (&row.parent_id, row.call_n) == (&own.parent_id, own.call_n);
-        is_beside && row.direct && !row.status.has_ended() && !waits(row)
+    let place = |row: &ExecutionRow| (row.parent_id.clone(), row.call_n);
+    let own = rows.iter().find(|row| row.id == *call.agent).map(place);
+    let is_to_come = |row: &&ExecutionRow| {
+        let is_open = matches!(row.status, ExecutionStatus::Pending | ExecutionStatus::Running);
+        row.direct && is_open && row.id != *call.agent && Some(place(row)) == own
     };
     let task = |row: &ExecutionRow| serde_json::from_str::<Value>(row.task.as_deref()?).ok();
-    Ok(rows.iter().filter(is_open).filter_map(task).collect())
+    Ok(rows.iter().filter(is_to_come).filter_map(task).collect())
 }
 
 /// Whether a task deletes the event with this id and range, or moves it away from these times.
