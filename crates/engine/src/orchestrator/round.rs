@@ -22,7 +22,7 @@ use serde_json::json;
 use tracing::Instrument;
 
 use super::direct::run_request;
-use super::task_graph::{Agent, TaskGraph};
+use super::task_graph::Agent;
 use super::tools::{self, ToolContext, ToolUse};
 use super::{COLLECT, EndedAgent, GET_SKILL, Run, TurnEnd};
 
@@ -95,15 +95,10 @@ impl Run<'_> {
             }
             self.skip_unreachable().await?;
             self.start_ready().await?;
-            let over = |task_graph: &TaskGraph| {
-                awaited
-                    .iter()
-                    .flat_map(|call| &call.agents)
-                    .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
-            };
             // Not before all at work have ended: what a yes let go on belongs into the next request, too.
             if !self.task_graph.is_busy() {
-                if over(&self.task_graph) {
+                let mut all = awaited.iter().flat_map(|call| &call.agents);
+                if all.all(|id| self.task_graph.get(id).is_none_or(|agent| agent.status.has_ended())) {
                     break;
                 }
                 if let Some(limit) = self.ctx.limits.budget.exceeded() {

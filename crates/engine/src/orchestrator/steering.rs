@@ -141,8 +141,7 @@ impl Run<'_> {
         };
         for row in rows.into_iter().filter(|row| row.kind == InboxKind::Message && is_theirs(row)) {
             // The model sees files with the message that a turn begins with.
-            let is_run = command::is_run(&row.text);
-            if is_run || !row.is_steering() || files::came_with(store, &row).await? {
+            if command::is_run(&row.text) || !row.is_steering() || files::came_with(store, &row).await? {
                 break;
             }
             taken.push(row);

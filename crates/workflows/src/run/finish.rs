@@ -66,10 +66,7 @@ impl Run<'_> {
         }
         let now = self.ctx.store.now();
         // Only the output of a plan tells of them.
-        let idle = match self.workflow.review {
-            Some(_) => self.idle_steps().await?,
-            None => BTreeSet::new(),
-        };
+        let idle = if self.workflow.review.is_some() { self.idle_steps().await? } else { BTreeSet::new() };
         let mut report = self.report(walk, now, &idle);
         if self.workflow.review.is_some() {
             self.add_costs(&mut report).await?;
@@ -235,6 +232,7 @@ impl Run<'_> {
         }
         warnings.extend(fatal);
         warnings.extend(self.state.review_warnings());
+        let output = plain(&self.output(idle));
         Report {
             run: RunReport {
                 id: self.row.id.to_string(),
@@ -247,10 +245,7 @@ impl Run<'_> {
                 agents: self.agents(),
                 retries,
                 duration_ms: now - self.stored.started_at,
-                output: match self.plan {
-                    Some(_) => agents::without_ids(&plain(&self.output(idle))),
-                    None => plain(&self.output(idle)),
-                },
+                output: if self.plan.is_some() { agents::without_ids(&output) } else { output },
                 warnings,
                 forecast: self.plan.as_ref().map(Plan::first_forecast),
                 changes: self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default(),
