@@ -229,7 +229,7 @@ impl<'a> ActiveCall<'a> {
             self.choose_account(skill).await?;
         }
         let preview = self.preview(skill).await?;
-        let judgement = self.judge(skill, skill.risk.max(preview.risk)).await?;
+        let judgement = self.judge(skill, &preview).await?;
         let is_asked = matches!(judgement, Judgement::Ask(_));
         if self.is_ahead && (!is_asked || self.ctx.limits.budget.take_skill_call().is_err()) {
             return Ok(CallEnd::Suspended(Suspend::ForPerson));

@@ -39,34 +39,49 @@ pub fn message_of(button: &str) -> Option<(String, String)> {
     Some((format!("{LINE}{item}:{verb}"), (*says)?()))
 }
 
+fn read(json: Option<&str>) -> Value {
+    json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+}
+
+fn completed(rows: &[ExecutionRow]) -> impl Iterator<Item = &ExecutionRow> {
+    rows.iter().filter(|row| row.status == ExecutionStatus::Completed)
+}
+
+/// The drafts that a turn has made, and hasn't replaced or sent, with their data.
+fn drafts_of(rows: &[ExecutionRow]) -> Vec<(&ExecutionId, Value)> {
+    let mut drafts: Vec<(&ExecutionId, Value)> = Vec::new();
+    for row in completed(rows) {
+        let arguments = read(row.parameters.as_deref());
+        for gone in ["replaces", "draft"].iter().filter_map(|name| arguments[name].as_str()) {
+            drafts.retain(|(id, _)| **id != written_by(gone));
+        }
+        // Without a mailbox a draft is a file.
+        if row.skill.as_deref() == Some("email.draft") && !row.account.is_empty() {
+            drafts.push((&row.id, read(row.data.as_deref())));
+        }
+    }
+    drafts
+}
+
+/// What the buttons of an answer send.
+pub fn shown_drafts(rows: &[ExecutionRow]) -> Vec<String> {
+    drafts_of(rows).iter().filter_map(|(_, data)| data["shown"].as_str().map(shown)).collect()
+}
+
 /// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,
 /// each has its first one alone.
 pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
-    let read = |json: &Option<String>| -> Value {
-        json.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
-    };
-    let (mut lines, mut drafts) = (Vec::new(), Vec::new());
-    for row in rows.iter().filter(|row| row.status == ExecutionStatus::Completed) {
-        let (arguments, data) = (read(&row.parameters), read(&row.data));
-        // What was replaced or sent is no draft any more.
-        for gone in ["replaces", "draft"].iter().filter_map(|name| arguments[name].as_str()) {
-            drafts.retain(|(id, _): &(ExecutionId, String)| *id != written_by(gone));
-        }
-        match row.skill.as_deref() {
-            // Without a mailbox a draft is a file.
-            Some("email.draft") if !row.account.is_empty() => {
-                let subject = data["subject"].as_str().unwrap_or_default();
-                drafts.push((row.id.clone(), shown(subject)));
-            }
-            Some("assistant.lines") => {
-                lines.extend(data["items"].as_array().into_iter().flatten().map(of_line));
-            }
-            _ => {}
-        }
+    let drafts = drafts_of(rows);
+    let numbered = completed(rows).filter(|row| row.skill.as_deref() == Some("assistant.lines"));
+    let mut lines: Vec<Vec<Choice>> = Vec::new();
+    for row in numbered {
+        let data = read(row.data.as_deref());
+        lines.extend(data["items"].as_array().into_iter().flatten().map(of_line));
     }
     let are_several = drafts.len() > 1;
-    for (n, (id, subject)) in (1..).zip(&drafts) {
-        let mut line = buttons(id, if are_several { n } else { 0 }, &["send", "change", "drop"]);
+    for (n, (id, data)) in (1..).zip(&drafts) {
+        let subject = shown(data["subject"].as_str().unwrap_or_default());
+        let mut line = buttons(id.as_str(), if are_several { n } else { 0 }, &["send", "change", "drop"]);
         // The receipts have no numbers.
         for choice in line.iter_mut().filter(|_| are_several) {
             choice.label = one_line(&format!("{}: {subject}", choice.label), LABEL);

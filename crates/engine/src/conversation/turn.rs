@@ -240,6 +240,9 @@ impl Conversations {
             true => Vec::new(),
             false => executions::of_turn(&self.store, &leased.turn.id).await?,
         };
+        for draft in lines::shown_drafts(&rows) {
+            answer.text = format!("{}\n\n{draft}", answer.text);
+        }
         answer.choices = lines::choices_of(&rows);
         answer.choices.extend(stop);
         let services = &self.orchestrator.agents.executor.services;

@@ -2,13 +2,13 @@
 
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
-use adjutant_skills::Registry;
+use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::{Result, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
 use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, Taint};
-use adjutant_workflows::agents::AgentTask;
+use adjutant_workflows::agents::{self, AgentTask};
 use adjutant_workflows::command;
 use adjutant_workflows::run::RunRequest;
 use adjutant_workflows::skill::{DRAFTING, PLANNING};
@@ -24,13 +24,15 @@ use crate::basic::{self, Understood};
 pub(super) enum Direct {
     Command(String),
     Basic(String),
+    /// The button under this draft.
+    Send(String),
 }
 
 impl Direct {
     pub(super) fn command(&self) -> Option<&str> {
         match self {
             Self::Command(text) => Some(text),
-            Self::Basic(_) => None,
+            Self::Basic(_) | Self::Send(_) => None,
         }
     }
 }
@@ -130,6 +132,9 @@ impl Run<'_> {
             (GET_RESULTS, json!({}))
         } else if let Some(agent) = self.task_graph.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
+            if let Some(Direct::Send(_)) = &self.direct {
+                return Ok(Some(self.sent(&report)));
+            }
             return self.answer_with_report(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
             let why = refused.result.as_deref().unwrap_or_default();
@@ -187,7 +192,28 @@ impl Run<'_> {
         Ok(None)
     }
 
+    /// The end of a turn that a draft's button began: the receipt.
+    fn sent(&self, report: &agents::Report) -> TurnEnd {
+        if report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::NotFound) {
+            return TurnEnd::Failed(l10n::watches::item_gone().into());
+        }
+        match wording::receipts::line(&l10n::watches::say_send(), report.status, &report.line()) {
+            Some(receipt) if report.status.ended_well() => TurnEnd::Answered(receipt.into()),
+            Some(receipt) => TurnEnd::Failed(receipt.into()),
+            None => TurnEnd::Cancelled(self.task_graph.summary()),
+        }
+    }
+
     fn task_for(&self, text: &str) -> Result<AgentTask, String> {
+        if let Some(Direct::Send(draft)) = &self.direct {
+            return Ok(AgentTask {
+                agent_id: "send".into(),
+                mission: l10n::watches::say_send(),
+                skills: vec!["email.send".into()],
+                arguments: Some(json!({"draft": draft})),
+                ..AgentTask::default()
+            });
+        }
         if text.starts_with(command::UNDO) {
             return Ok(AgentTask {
                 agent_id: "undo".into(),
@@ -259,11 +285,7 @@ impl Run<'_> {
     }
 
     /// Ends the turn with the run's report as its answer.
-    async fn answer_with_report(
-        &self,
-        run: &ExecutionId,
-        report: &adjutant_workflows::agents::Report,
-    ) -> Result<TurnEnd> {
+    async fn answer_with_report(&self, run: &ExecutionId, report: &agents::Report) -> Result<TurnEnd> {
         let stored = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
         let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
         let last = match stored.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use adjutant_chat::{LiveText, Progress, continued};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::accounts::PersonAccounts;
+use adjutant_skills::builtin::chosen_draft;
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, Result, outbox, turns};
@@ -151,7 +152,8 @@ impl Orchestrator {
     ) -> Result<(TurnEnd, Batch)> {
         // Only a person's own words are a command.
         let own = ctx.trust.own_text.as_ref();
-        let direct = own.and_then(|_| self.direct(text));
+        let send = chosen_draft(ctx).await?.map(Direct::Send);
+        let direct = send.clone().or_else(|| own.and_then(|_| self.direct(text)));
         let first_messages = async |accounts: PersonAccounts| match &direct {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
@@ -160,7 +162,7 @@ impl Orchestrator {
         let mut run = self.start(ctx, begun, first_messages).await?;
         // A turn continues as it began, even if the workflows have changed.
         run.direct = match run.dialogue.rounds().first().map(|first| first.model.as_str()) {
-            Some(NO_MODEL) => Some(Direct::Command(text.to_owned())),
+            Some(NO_MODEL) => send.or_else(|| Some(Direct::Command(text.to_owned()))),
             Some(BASIC_MODE) => Some(Direct::Basic(text.to_owned())),
             Some(_) => None,
             None => direct,
@@ -291,7 +293,7 @@ impl Run<'_> {
             }
             if let Some(direct) = self.direct.clone() {
                 let end = match &direct {
-                    Direct::Command(text) => self.next_of_command(text).await?,
+                    Direct::Command(text) | Direct::Send(text) => self.next_of_command(text).await?,
                     Direct::Basic(text) => self.next_of_basic(text).await?,
                 };
                 if let Some(end) = end {

@@ -19,11 +19,11 @@ use super::{COLLECT, Run, TurnEnd};
 
 impl Run<'_> {
     /// Whether a model's answer has receipts, or the report of a run, which says what agents say. The answers of basic
-    /// mode, and those to `/undo`, are made of the calls' results already.
+    /// mode, those to `/undo`, and those to a draft's button are made of the calls' results already.
     fn has_receipts(&self) -> bool {
         let is_others = match &self.direct {
             Some(Direct::Command(text)) => !text.starts_with(command::UNDO),
-            Some(Direct::Basic(_)) => false,
+            Some(Direct::Basic(_) | Direct::Send(_)) => false,
             None => !self.dialogue.rounds().is_empty(),
         };
         is_others && !self.task_graph.agents.is_empty()

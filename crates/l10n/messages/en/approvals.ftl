@@ -69,8 +69,6 @@ idea-from = I'm not sure you asked for this. It may come from { $source }.
 # The person has said yes to what the assistant offered, and to nothing else.
 offer-from = You said yes to an offer of mine, and I'm not sure that this is it. It may come from { $source }.
 address-from = I'm not sure you gave me this address. It may come from { $source }.
-# After the button "Send" under a draft.
-goes-out = Here is what goes out.
 details-from = I'm not sure you asked for exactly this. It may come from { $source }.
 several-fit = I'm not sure which one you mean: more than one fits what you said.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.

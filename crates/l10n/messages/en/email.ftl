@@ -3,6 +3,8 @@
 ## Asking before one is sent
 
 preview = Send this email to { $to }: “{ $subject }”
+# A draft that isn't to anybody yet.
+preview-to-nobody = Send this email: “{ $subject }”
 preview-as-file = Save this email to { $to } as a file (no email account is set up): “{ $subject }”
 # Of a person with several accounts.
 preview-from = from: { $address } ({ $label })
@@ -13,6 +15,7 @@ preview-attachments = attachments: { $files }
 preview-text = text:
 # Why it is asked, after "Note: ".
 replaces-draft = it replaces a draft that I didn't write
+draft-changed = this isn't what I showed you; here is what goes out now
 
 ## Receipts
 
@@ -26,8 +29,6 @@ sent-with-attachments =
 saved-instead = Saved, not sent: no email account is connected. “{ $subject }” to { $to } is in { $path }
 in-drafts = “{ $subject }” is in your drafts
 in-drafts-instead = “{ $subject }” is in your drafts, in place of “{ $replaced }”
-# Below one of these: how the text of the draft begins.
-draft-text = To { $to }: “{ $text }”
 draft-saved-as-file = There is no mailbox for drafts, so I saved “{ $subject }” as { $path }
 marked =
     { $state ->

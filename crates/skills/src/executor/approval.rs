@@ -12,7 +12,6 @@ use adjutant_types::text::one_line;
 use adjutant_types::{
     Allowance, Answer, Basis, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
 };
-use serde_json::Value;
 
 use super::approval_policy::{Judgement, domain, kind, may_be_allowed};
 use super::{ActiveCall, wishes};
@@ -253,22 +252,12 @@ impl ActiveCall<'_> {
             taint: Some(if read.is_clean() { &self.call.taint } else { &read }),
             warning,
             recipients,
-            is_chosen: self.is_chosen().await?,
             is_offered: wishes::offer(self.ctx).await?.is_some(),
             roles: self.call.path,
             replaces: replaces.as_ref(),
             still_open: &still_open,
         };
         Ok(wording::questions::body(preview, &about))
-    }
-
-    /// Whether the person pressed our button to send the draft that this call sends, and it changes nothing of it.
-    async fn is_chosen(&self) -> Result<bool, StoreError> {
-        let Some(given) = self.call.arguments.as_object() else { return Ok(false) };
-        let Some(draft) = given.get("draft").and_then(Value::as_str) else { return Ok(false) };
-        let button = format!("{}{}:send:", inbox::LINE, builtin::written_by(draft));
-        Ok(given.keys().all(|name| ["draft", "account"].contains(&name.as_str()))
-            && inbox::is_begun_by(&self.ctx.store, &self.ctx.turn.id, &button).await?)
     }
 
     /// The sources of what this turn itself has read: likelier than what an earlier one read, and fewer.

@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
-use crate::builtin::{self, BuiltinSkill, CallContext, undo};
-use crate::{Failure, Handler, Registry, Result, Risk, Skill, risk};
+use crate::builtin::{self, BuiltinSkill, CallContext, Preview, undo};
+use crate::{Failure, Handler, Registry, Result, Skill, risk};
 
 /// How much of a step's task a plan shows at least, in characters.
 const SHOWN_TASK: usize = 200;
@@ -32,12 +32,22 @@ pub(super) enum Judgement {
 }
 
 impl ActiveCall<'_> {
-    pub(super) async fn judge(&self, skill: &Skill, risk: Risk) -> Result<Judgement> {
+    pub(super) async fn judge(&self, skill: &Skill, preview: &Preview) -> Result<Judgement> {
         let approval = &self.ctx.turn.settings.approval;
-        let policy = risk::policy(approval, &skill.name, risk);
+        let policy = risk::policy(approval, &skill.name, skill.risk.max(preview.risk));
         // To take a question back needs no question of its own.
         if handler(skill) == "assistant.withdraw" && policy != Policy::Deny {
             return Ok(Judgement::Run(Basis::Policy));
+        }
+        if policy != Policy::Deny
+            && let Some(draft) = self.chosen_draft(skill).await?
+        {
+            // The press is a yes to what stood above the button, and to nothing else.
+            let now = preview.text.as_deref().unwrap_or_default();
+            return Ok(match builtin::is_as_shown(&self.ctx.store, draft, now).await? {
+                true => Judgement::Run(Basis::Approval),
+                false => Judgement::Ask(Some(ApprovalReason::Because(l10n::email::draft_changed()))),
+            });
         }
         // What `[approval.skills]` says of a skill by its name goes before all that follows.
         let is_named = approval.skills.contains_key(&skill.name);
@@ -62,6 +72,15 @@ impl ActiveCall<'_> {
             }
             judged => Ok(judged),
         }
+    }
+
+    /// The draft that the call sends as it is, because the person pressed its button.
+    async fn chosen_draft(&self, skill: &Skill) -> Result<Option<&str>> {
+        let given = self.call.arguments.as_object().filter(|_| handler(skill) == "email.send");
+        let given = given.filter(|given| given.keys().all(|name| name == "draft" || name == "account"));
+        let Some(draft) = given.and_then(|given| given.get("draft")?.as_str()) else { return Ok(None) };
+        let chosen = builtin::chosen_draft(self.ctx).await?;
+        Ok((chosen.as_deref() == Some(draft)).then_some(draft))
     }
 
     async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>> {

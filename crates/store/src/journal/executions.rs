@@ -174,9 +174,12 @@ pub async fn sent_by(store: &Store, id: &ExecutionId) -> Result<Option<(Conversa
     store.first(sql, &[id.into()]).await
 }
 
-/// For whom a call wrote an email, and the outside sources of what it was given and read.
-pub async fn written_for(store: &Store, id: &ExecutionId) -> Result<Option<(PersonId, Taint)>> {
-    const SQL: &str = "SELECT t.person_id, e.taint FROM executions e JOIN turns t ON t.id = e.turn_id \
+/// For whom a call wrote an email, the outside sources of what it was given and read, and its data.
+pub async fn written_for(
+    store: &Store,
+    id: &ExecutionId,
+) -> Result<Option<(PersonId, Taint, Option<String>)>> {
+    const SQL: &str = "SELECT t.person_id, e.taint, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
                        WHERE e.id = $1 AND e.kind = 'skill'";
     store.first(SQL, &[id.into()]).await
 }

@@ -478,6 +478,17 @@ pub async fn is_begun_by(store: &Store, turn: &TurnId, beginning: &str) -> Resul
     Ok(store.count(SQL, &[turn.into(), beginning.into()]).await? > 0)
 }
 
+/// The turn of the first row here whose event has a name that begins like this.
+pub async fn first_turn(
+    store: &Store,
+    conversation: &ConversationId,
+    beginning: &str,
+) -> Result<Option<TurnId>> {
+    const SQL: &str = "SELECT turn_id FROM inbox WHERE conversation_id = $1 \
+                       AND substr(event, 1, length(CAST($2 AS TEXT))) = $2 ORDER BY id LIMIT 1";
+    Ok(store.value::<Option<TurnId>>(SQL, &[conversation.into(), beginning.into()]).await?.flatten())
+}
+
 /// Whether only a schedule or a watch began this turn, and no message of a person.
 pub async fn is_scheduled(store: &Store, turn: &TurnId) -> Result<bool> {
     const SQL: &str = concat!(

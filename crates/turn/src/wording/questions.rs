@@ -220,8 +220,6 @@ pub struct Circumstances<'a> {
     pub taint: Option<&'a Taint>,
     pub warning: Option<String>,
     pub recipients: &'a [Recipient],
-    /// Whether the person has chosen exactly this with a button of ours.
-    pub is_chosen: bool,
     /// Whether all that they said is a yes to what we offered.
     pub is_offered: bool,
     /// The agents that asked for it, from the top.
@@ -269,7 +267,6 @@ pub fn body(preview: &str, about: &Circumstances<'_>) -> String {
 fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
     use ApprovalReason::{Ambiguous, NotAskedFor, NotNamed, UnknownRecipient, Unread};
     match about.reason? {
-        UnknownRecipient | NotNamed | Ambiguous if about.is_chosen => Some(approvals::goes_out()),
         NotAskedFor if about.is_offered => Some(approvals::offer_from(read)),
         NotAskedFor => Some(approvals::idea_from(read)),
         Unread(_) => Some(approvals::unchecked_from(read)),

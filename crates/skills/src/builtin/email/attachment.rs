@@ -122,9 +122,9 @@ fn of_text(wanted: &Value) -> Attachment {
     Attachment { name, media_type: media_type.to_owned(), bytes }
 }
 
-/// A file's name and size, for the person who is asked.
-pub(super) fn shown(file: &Attachment) -> String {
-    sized(&file.name, file.bytes.len())
+/// The names and sizes of files, for the person who is asked.
+pub(super) fn shown(files: &[Attachment]) -> Vec<String> {
+    files.iter().map(|file| sized(&file.name, file.bytes.len())).collect()
 }
 
 /// The same of a mail's attachments, before they're fetched.

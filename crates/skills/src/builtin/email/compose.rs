@@ -187,8 +187,7 @@ pub(super) async fn whole_forward(call: &CallContext<'_>) -> Result<Draft> {
 }
 
 pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview> {
-    let files: Vec<String> = draft.attachments.iter().map(attachment::shown).collect();
-    named_preview(call, draft, &files)
+    named_preview(call, draft, &attachment::shown(&draft.attachments))
 }
 
 fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Result<Preview> {
@@ -196,10 +195,23 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     draft.compose()?;
     let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
     let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
+    let has_account = mail_account(call).is_some();
+    let risk = if is_risky && has_account { Risk::High } else { Risk::Medium };
+    let mut text = shown(call, draft, files);
+    for (_, file) in
+        draft.attachments.iter().enumerate().filter(|(index, _)| attachment::is_shown_whole(call, *index))
+    {
+        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
+    }
+    Ok(Preview { risk, text: Some(text), stays: !has_account })
+}
+
+/// A mail as the person is shown it, with the names of its files.
+pub(super) fn shown(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> String {
     let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
     let account = mail_account(call);
-    let risk = if is_risky && account.is_some() { Risk::High } else { Risk::Medium };
     let mut text = match account {
+        Some(_) if to.is_empty() => email::preview_to_nobody(subject),
         Some(_) => email::preview(to, subject),
         None => email::preview_as_file(to, subject),
     };
@@ -212,12 +224,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     ];
     text.extend(more.into_iter().flatten().map(|line| format!("\n- {line}")));
     text.push_str(&format!("\n- {}\n{}", email::preview_text(), fenced(&draft.body)));
-    for (_, file) in
-        draft.attachments.iter().enumerate().filter(|(index, _)| attachment::is_shown_whole(call, *index))
-    {
-        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
-    }
-    Ok(Preview { risk, text: Some(text), stays: account.is_none() })
+    text
 }
 
 /// Whether an address is neither ours nor a plain one of an internal domain.

@@ -15,14 +15,14 @@ use async_trait::async_trait;
 use serde_json::json;
 
 pub(super) use compose::{MANY, blank, is_outside, mail_account, writer};
+pub(crate) use sending::is_as_shown;
 pub(super) use sending::send_once;
-pub use sending::written_by;
+pub use sending::{chosen_draft, written_by};
 pub(super) use sorting::{mark_back, move_back};
 pub(super) use triage::PAGE;
 
 use adjutant_store::{Batch, attempts, watches};
 use adjutant_turn::trust::{ActionKind, Target, Thing};
-use adjutant_types::text::one_line;
 use adjutant_types::{AccountId, AccountService, Allowance, ItemNoun, WatchItem, ours};
 
 use super::merged::{account_line, labelled, merged};
@@ -31,9 +31,6 @@ use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts,
 use crate::accounts::{ConnectedAccount, Inbox, PersonAccounts, Sender};
 use crate::executor::mail_id;
 use crate::{Approved, ErrorKind, Failure, Output, Result, SkillError};
-
-/// How much of a new draft's text is told, in characters.
-const BEGINNING: usize = 120;
 
 domain! {
     "email", "../../../../../skills/email.toml", EmailSkill {
@@ -344,18 +341,14 @@ async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let is_outside = is_answer || sending::is_outside_draft(call, replaced).await?;
     let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
-    let data = json!({"message_id": draft.message_id, "subject": draft.subject});
-    let text = one_line(&draft.body, BEGINNING).replace(['“', '”'], "\"");
-    let beginning = match draft.to.as_slice() {
-        [] => format!("“{text}”"),
-        to => l10n::email::draft_text(parties(to).join(", "), text),
-    };
+    let shown = compose::shown(call, &draft, &attachment::shown(&draft.attachments));
+    let data = json!({"message_id": draft.message_id, "subject": draft.subject, "shown": shown});
     let account = call.account_for(AccountService::Mail)?;
     let with_inbox = account.and_then(|account| inbox_of(account).ok().map(|inbox| (account, inbox)));
     let Some((account, imap)) = with_inbox else {
         let path = compose::save_as_file(call, &bytes).await?;
         let summary = l10n::email::draft_saved_as_file(draft.subject, path.display());
-        return Ok(Output::ours(under(summary, [beginning]), data));
+        return Ok(Output::ours(summary, data));
     };
     // It looks for the Message-ID first, so the draft is never there twice.
     let drafts = imap.append(FolderKind::Drafts, &bytes, true).await?;
@@ -379,7 +372,7 @@ async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
             account: account.id.clone(),
         }))
     });
-    let summary = under(labelled(call, AccountService::Mail, Some(account), summary), [beginning]);
+    let summary = labelled(call, AccountService::Mail, Some(account), summary);
     Ok(sending::output(is_outside, summary, data).undone_by(undo))
 }
 

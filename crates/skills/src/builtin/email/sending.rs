@@ -19,13 +19,14 @@ use std::time::Duration;
 
 use adjutant_l10n::{email, sources};
 use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError};
-use adjutant_store::{StoreError, executions};
-use adjutant_turn::journal::fail_point;
+use adjutant_store::watches::ItemRow;
+use adjutant_store::{Store, StoreError, executions, inbox};
+use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, ours};
 use serde_json::{Value, json};
 
 use super::compose::{mail_account, save_as_file};
-use super::{Mailbox, inbox, labelled, no_account, parties};
+use super::{Mailbox, labelled, no_account, parties};
 use crate::accounts::Sender;
 use crate::builtin::CallContext;
 use crate::{Approved, ErrorKind, Failure, Output, Result, SkillError};
@@ -80,7 +81,27 @@ pub fn written_by(message_id: &str) -> ExecutionId {
 /// The outside sources of a draft that we wrote for this person; none of any other draft.
 pub(super) async fn own_draft(call: &CallContext<'_>, message_id: &str) -> Result<Option<Taint>, StoreError> {
     let written = executions::written_for(call.store(), &written_by(message_id)).await?;
-    Ok(written.filter(|(person, _)| *person == call.ctx.turn.person.id).map(|(_, taint)| taint))
+    Ok(written.filter(|(person, ..)| *person == call.ctx.turn.person.id).map(|(_, taint, _)| taint))
+}
+
+/// The draft whose button to send it began the turn. A second press is one more message: the draft may be out.
+pub async fn chosen_draft(ctx: &TurnContext) -> Result<Option<String>, StoreError> {
+    let found = ctx.turn.found.as_deref().filter(|found| !found.is_watch);
+    let Some([ItemRow { id, thing: Some(draft), .. }]) = found.map(|found| found.items.as_slice()) else {
+        return Ok(None);
+    };
+    let button = format!("{}{id}:send:", inbox::LINE);
+    let first = inbox::first_turn(&ctx.store, &ctx.turn.conversation.id, &button).await?;
+    Ok((first.as_ref() == Some(&ctx.turn.id)).then(|| draft.id.clone()))
+}
+
+/// Whether a draft still holds what was shown above its buttons; `now` is what it is shown as now.
+pub(crate) async fn is_as_shown(store: &Store, draft: &str, now: &str) -> Result<bool, StoreError> {
+    let written = executions::written_for(store, &written_by(draft)).await?;
+    let data = written.and_then(|(.., data)| serde_json::from_str::<Value>(&data?).ok()).unwrap_or_default();
+    // A mailbox may end lines in its own way.
+    let shown = data["shown"].as_str().unwrap_or_default();
+    Ok(shown.split_whitespace().eq(now.split_whitespace()))
 }
 
 /// Whether a draft may hold words of others: any but one that we wrote for this person, who alone had been read.
@@ -154,7 +175,7 @@ pub(super) async fn answer(
 ) -> Result<Output> {
     let sent = send(call, draft, approved).await?;
     if let Some(original) = original
-        && let Err(error) = inbox(call)?.flag(original, FlagChange::Answered).await
+        && let Err(error) = super::inbox(call)?.flag(original, FlagChange::Answered).await
     {
         tracing::warn!(%error, "can't mark an email as answered");
     }
@@ -166,7 +187,7 @@ async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError)
     let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
     // A draft that was to be sent is still there.
     let is_new = call.text("draft").is_none();
-    let Ok(imap) = inbox(call) else { return error };
+    let Ok(imap) = super::inbox(call) else { return error };
     let Ok(bytes) = draft.unsent() else { return error };
     let is_lost = is_new && is_refused && !error.unknown;
     if !is_lost || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {

@@ -51,7 +51,7 @@ impl Watcher {
                 Some(id) if !fitting.is_empty() => executions::written_for(store, &written_by(id)).await?,
                 _ => None,
             };
-            fitting.retain(|watch| written.as_ref().is_none_or(|(writer, _)| *writer != watch.person_id));
+            fitting.retain(|watch| written.as_ref().is_none_or(|(writer, ..)| *writer != watch.person_id));
             if fitting.is_empty() {
                 continue;
             }
