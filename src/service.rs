@@ -405,7 +405,7 @@ fn orchestrator(
         named: model.clone(),
         prefixes: moka::future::Cache::new(256),
     });
-    let folder = config.skills.paths.first().map(|path| path.join("workflows"));
+    let folder = config.skill_paths().first().map(|path| path.join("workflows"));
     let runner = Runner { workflows: skill_set.workflows.clone(), agents: agents.clone(), folder, model };
     Orchestrator {
         name: config.assistant.name.clone(),

@@ -146,7 +146,7 @@ async fn save(config: &Config, store: &Store, beginning: &str, name: &str) -> Re
         )));
     }
     let (row, plan) = find(store, beginning).await?;
-    let Some(folder) = config.skills.paths.first().map(|path| path.join("workflows")) else {
+    let Some(folder) = config.skill_paths().first().map(|path| path.join("workflows")) else {
         return Err(CliError::plain("there's no folder for workflows; set `[skills] paths`"));
     };
     let plan = Plan { name: name.to_owned(), ..plan };

@@ -68,13 +68,13 @@ struct Workspace<'w> {
 impl<'w> Workspace<'w> {
     fn open(config: &'w Config) -> Result<Self> {
         let builtins = builtin::names_for(config);
-        let skills = Skills::load(&config.skills.paths, &builtins);
+        let skills = Skills::load(&config.skill_paths(), &builtins);
         let skills = skills.map_err(|problems| CliError::plain(lines(&problems)))?;
         Ok(Self { config, skills: skills.current() })
     }
 
     fn all(&self) -> Catalogue {
-        Catalogue::load(&self.config.skills.paths, &self.skills, &self.config.approval)
+        Catalogue::load(&self.config.skill_paths(), &self.skills, &self.config.approval)
     }
 
     /// The workflow of a name or a file, and all workflows.

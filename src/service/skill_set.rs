@@ -59,7 +59,7 @@ pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let instructions = Arc::new(Instructions::new(config));
     let (layer, workflows) = skill_layer(config, &mcp, &instructions);
     let skills =
-        Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
+        Skills::load_with(&config.skill_paths(), &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     let skills = Arc::new(skills);
     let roles = Arc::new(Roles::load(role_paths(config), config.role_denials.clone(), skills.clone()));
@@ -97,7 +97,7 @@ pub(crate) fn load_roles(config: &Config, skills: &Registry) -> RoleSet {
 
 /// The paths of roles: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
 pub(crate) fn role_paths(config: &Config) -> Vec<PathBuf> {
-    let in_skills = config.skills.paths.iter().map(|path| path.join("roles"));
+    let in_skills = config.skill_paths().into_iter().map(|path| path.join("roles"));
     in_skills.chain(config.roles.iter().cloned()).collect()
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn skill_layer(
     mcp: &Arc<McpServers>,
     instructions: &Arc<Instructions>,
 ) -> (Layer, Arc<Workflows>) {
-    let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
+    let workflows = Arc::new(Workflows::new(&config.skill_paths(), &config.approval));
     let (read, mcp, instructions) = (Arc::clone(&workflows), Arc::clone(mcp), Arc::clone(instructions));
     let layer = Layer::new(move |skills| {
         let mut dynamic = mcp.domains();

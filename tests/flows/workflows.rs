@@ -903,6 +903,29 @@ async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
 }
 
 #[tokio::test]
+async fn an_owner_keeps_a_draft_where_no_folder_is_configured() {
+    const YAML: &str = "workflow:\n  name: NAME\n  description: A task\n  steps:\n    - { id: first, skill: tasks.create, \
+        arguments: { title: buy milk } }\n";
+    let script = Scripted::new().plain(|request| text(named(request, YAML)));
+    let mut config = None;
+    let app = scripted_with(script, |ours| {
+        ours.assistant.owner = vec!["console:ada".into()];
+        config = Some(ours.clone());
+    })
+    .await;
+    let asked = app.says("ada", "/draft add a task to buy milk").await;
+    assert_eq!(asked.buttons(), ["Run it", "Save it", "Run and save it", "Discard"], "{}", asked.text);
+    app.rests().await;
+    let saved = app.presses("ada", &asked, "Save it").await.text;
+    let name = saved.split('`').nth(1).and_then(|command| command.strip_prefix("/run ")).unwrap_or(&saved);
+    assert!(saved.contains(&format!("/skills/workflows/{name}.yaml")), "{saved}");
+    // The next start finds it.
+    let skills = adjutant::service::load_skills(&config.unwrap()).unwrap();
+    assert!(skills.workflows.current().get(name).is_some(), "{saved}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_is_to_happen_every_week_is_kept_and_says_that_it_is_not_scheduled() {
     const YAML: &str = "workflow:\n  name: NAME\n  description: A task\n  steps:\n    - { id: first, skill: tasks.create, \
         arguments: { title: buy milk } }\n";

@@ -177,6 +177,14 @@ impl Config {
         self.data_dir.join("files")
     }
 
+    /// `[skills] paths`; without any the folder `skills` of the data, where there is a folder for data.
+    pub fn skill_paths(&self) -> Vec<PathBuf> {
+        match self.skills.paths.as_slice() {
+            [] if self.data_dir.is_dir() => vec![self.data_dir.join("skills")],
+            paths => paths.to_vec(),
+        }
+    }
+
     /// Reads the file at `path`, or else the first of the usual files that exists; without one, the defaults.
     pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
         Self::load_partly(path, env).and_then(sound)

@@ -81,8 +81,10 @@ impl Run<'_> {
         let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed).cloned();
         let mut result = plain(&output);
         if status.ended_well() && self.is_unsaved_draft().await? {
-            result = format!("{result}\n\n{}", l10n::runs::not_kept()).trim_start().to_owned();
-            report.run.warnings.push(l10n::runs::not_kept());
+            let has_folder = self.runner.folder.is_some();
+            let why = if has_folder { l10n::runs::not_kept() } else { l10n::runs::no_folder() };
+            result = format!("{result}\n\n{why}").trim_start().to_owned();
+            report.run.warnings.push(why);
         }
         let closing = Closing {
             result: Some(result),
