@@ -369,6 +369,27 @@ async fn it_knows_when_there_is_time() {
         said,
         "Free, on weekdays between 9:00 and 18:00:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
     );
+    let (said, _) = asks(json!({"start": "2026-06-03", "end": "2026-06-04", "duration": "3h"})).await;
+    let none = "There's no free slot on a weekday between 9:00 and 18:00 (Wed 3 Jun 2026";
+    assert!(said.starts_with(none), "{said}");
+    // Times within a day are meant, whatever the working hours are.
+    for (start, end, told) in [
+        (
+            "02T08:00",
+            "02T12:00",
+            "Free within that time (Tue 2 Jun 2026, 08:00–12:00):\n- Tue 2 Jun 2026, 08:00–10:00",
+        ),
+        ("02T10:00", "02T12:30", "There's no free slot within that time (Tue 2 Jun 2026, 10:00–12:30)"),
+        (
+            "06T20:00",
+            "06T21:00",
+            "Free within that time (Sat 6 Jun 2026, 20:00–21:00):\n- Sat 6 Jun 2026, 20:00–21:00",
+        ),
+    ] {
+        let [start, end] = [start, end].map(|at| format!("2026-06-{at}"));
+        let (said, _) = asks(json!({"start": start, "end": end, "duration": "1h"})).await;
+        assert_eq!(said, told);
+    }
     let (said, data) = asks(json!({"start": "2026-06-01", "end": "2026-07-31", "duration": "3h"})).await;
     assert!(said.ends_with("\nand 3 more, from Wed 29 Jul 2026, 09:00"), "{said}");
     assert_eq!(data["slots"].as_array().map(Vec::len), Some(40));

@@ -95,13 +95,15 @@ busy-partly = You're busy for part of that time ({ $period }):
 first-of = { $busy } the first { $shown } of { $count } events
 # The times follow, a line each.
 slots = Free, on weekdays between 9:00 and 18:00:
+slots-within = Free within that time ({ $period }):
 # Below them. $when: when the next one begins.
 more-slots =
     { $count ->
         [one] and 1 more, from { $when }
        *[other] and { $count } more, from { $when }
     }
-no-slot = There's no free slot on a weekday between 9:00 and 18:00
+no-slot = There's no free slot on a weekday between 9:00 and 18:00 ({ $period })
+no-slot-within = There's no free slot within that time ({ $period })
 others-unknown = I can't read the calendars of { $people }, so I only checked yours. Their emails may say when they're free.
 
 ## Errors. What begins with a slash is an argument's name.

@@ -351,7 +351,7 @@ fn spoken(period: TimeRange, call: &CallContext<'_>) -> String {
     Span { from: local(period.from), to: local(period.to) }.spoken()
 }
 
-/// Free slots during working hours.
+/// Free slots: within times of one day as they are, else during working hours.
 fn slots(
     call: &CallContext<'_>,
     busy: &[TimeRange],
@@ -360,12 +360,21 @@ fn slots(
 ) -> Result<Output> {
     let zone = event::zone(call)?;
     let hour = |hour| NaiveTime::from_hms_opt(hour, 0, 0).unwrap_or_default();
-    let days = vec![Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri];
-    let hours = WorkingHours { zone, days, from: hour(9), to: hour(18) };
+    let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
+    let is_within_day = local(period.from).date() == local(period.to).date();
+    let week =
+        [Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri, Weekday::Sat, Weekday::Sun];
+    let (days, from, to) = if is_within_day { (7, 0, 0) } else { (5, 9, 18) };
+    let hours = WorkingHours { zone, days: week[..days].to_vec(), from: hour(from), to: hour(to) };
     let mut free = free_slots(busy, period, duration, &hours)?;
     let more = free.split_off(free.len().min(SLOTS));
-    let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
-    let heading = if free.is_empty() { l10n::calendar::no_slot() } else { l10n::calendar::slots() };
+    let asked = spoken(period, call);
+    let heading = match (free.is_empty(), is_within_day) {
+        (true, true) => l10n::calendar::no_slot_within(asked),
+        (true, false) => l10n::calendar::no_slot(asked),
+        (false, true) => l10n::calendar::slots_within(asked),
+        (false, false) => l10n::calendar::slots(),
+    };
     let line =
         |slot: &TimeRange| format!("- {}", Span { from: local(slot.from), to: local(slot.to) }.spoken());
     let begin = |slot: &TimeRange| When::Time(local(slot.from)).spoken();
