@@ -309,7 +309,10 @@ async fn planned(call: &CallContext<'_>) -> Result<WatchRow> {
     if trigger == WatchTrigger::Webhook {
         row.source.place = row.id.to_string();
     }
-    let condition = condition(call)?;
+    let mut condition = condition(call)?;
+    if trigger == WatchTrigger::Mail {
+        condition.from = contacts::senders(call, condition.from).await?;
+    }
     let is_all = matches!(trigger, WatchTrigger::Mail | WatchTrigger::Room) && condition.is_everything();
     let ((action, words), bounds) = (action(call).await?, bounds(call, is_all)?);
     Ok(WatchRow { condition, action, words, bounds, ..row })

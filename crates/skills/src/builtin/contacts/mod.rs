@@ -350,15 +350,33 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
     Ok(parties)
 }
 
-/// The contact of this name: an equal name wins over one that contains the words.
-async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
-    let (entries, query) = (Entries::all(call).await?, name.to_lowercase());
+/// Whom names stand for who may write: all addresses of the one contact that is called so. A name of no contact stays.
+pub(super) async fn senders(call: &CallContext<'_>, from: Vec<String>) -> Result<Vec<String>> {
+    let is_open = call.accounts.all().check(AccountService::Contacts).is_ok();
+    if !is_open || from.iter().all(|who| who.contains('@')) {
+        return Ok(from);
+    }
+    let (entries, mut all) = (Entries::all(call).await.unwrap_or_default(), Vec::new());
+    for who in from {
+        let found = if who.contains('@') { Vec::new() } else { called(&entries, &who) };
+        match found.as_slice() {
+            [(_, contact)] if !contact.emails.is_empty() => all.extend(contact.emails.iter().cloned()),
+            [] | [_] => all.push(who),
+            several => return Err(several_called(&who, several).into()),
+        }
+    }
+    Ok(all)
+}
+
+/// The contacts of this name: an equal name wins over one that contains the words.
+fn called<'e, 'a>(entries: &'e Entries<'a>, name: &str) -> Vec<Known<'a, &'e Contact>> {
+    let query = name.to_lowercase();
     let has_words = |contact: &Contact| {
         let name = contact.name.to_lowercase();
         query.split_whitespace().all(|word| name.split_whitespace().any(|part| part == word))
     };
     let contacts = || entries.known().map(|(account, entry)| (account, &entry.contact));
-    let mut found: Vec<Known<'_, &Contact>> =
+    let mut found: Vec<Known<'a, &'e Contact>> =
         contacts().filter(|(_, contact)| contact.name.to_lowercase() == query).collect();
     if found.is_empty() {
         found = contacts().filter(|(_, contact)| has_words(contact)).collect();
@@ -368,7 +386,17 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
     found.retain(|(_, contact)| {
         contact.emails.first().is_none_or(|address| known.insert(address.to_lowercase()))
     });
-    let error = match found.as_slice() {
+    found
+}
+
+fn several_called(name: &str, several: &[Known<'_, &Contact>]) -> SkillError {
+    let names = joined(several.iter().map(|(account, contact)| named(*account, contact)));
+    SkillError::params(ours!(l10n::contacts::several_called, FromCall(name), names))
+}
+
+async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
+    let entries = Entries::all(call).await?;
+    let error = match called(&entries, name).as_slice() {
         [(account, contact)] => match contact.emails.first() {
             Some(address) => {
                 return Ok(Address { name: Some(contact.name.clone()), address: address.clone() });
@@ -376,10 +404,7 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address> {
             None => SkillError::params(ours!(l10n::contacts::no_address, named(*account, contact))),
         },
         [] => SkillError::params(ours!(l10n::contacts::none_called, FromCall(name))),
-        several => {
-            let names = joined(several.iter().map(|(account, contact)| named(*account, contact)));
-            SkillError::params(ours!(l10n::contacts::several_called, FromCall(name), names))
-        }
+        several => several_called(name, several),
     };
     Err(error.into())
 }
