@@ -87,7 +87,7 @@ fn spoken(pattern: &str) -> Option<String> {
         ("*", "*") => times::every_day_at(time),
         ("*", "1-5") => times::every_weekday_at(time),
         ("*", days) => {
-            // A weekend begins with its Saturday.
+            // A weekend begins with its Saturday; in an earlier version it didn't.
             let days = if days == "0,6" { "6,0" } else { days };
             times::every_days_at(list(days.split(',').map(weekday_name).collect::<Option<_>>()?), time)
         }
@@ -120,27 +120,31 @@ fn is_cron(text: &str) -> bool {
     text.split_whitespace().take(2).all(is_field)
 }
 
-/// The pattern for a sentence such as `every weekday at 8`.
+/// The pattern for a sentence such as `every weekday at 8` or `montags bis donnerstags um 16:45`.
 fn sentence(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
-    let (days, time) = match text.rsplit_once(" at ") {
-        Some((days, time)) => (days.to_owned(), Some(clock(time)?)),
-        None => (text, None),
+    let (days, time) = match text.rsplit_once(" at ").or_else(|| text.rsplit_once(" um ")) {
+        Some((days, time)) => (days, Some(clock(time)?)),
+        None => clock_at_end(&text).map_or((&*text, None), |(days, time)| (days, Some(time))),
     };
-    let days = days.strip_prefix("every ").or_else(|| days.strip_prefix("each ")).unwrap_or(&days);
-    let words: Vec<&str> = days.split(|char: char| char == ',' || char.is_whitespace()).collect();
-    let words: Vec<&str> =
-        words.into_iter().filter(|word| !matches!(*word, "" | "and" | "on" | "the")).collect();
+    let days = days.replace(['-', '–'], " to ");
+    let words: Vec<&str> = days
+        .split(|char: char| char == ',' || char.is_whitespace())
+        .map(english)
+        .filter(|word| !matches!(*word, "" | "and" | "on" | "the"))
+        .collect();
+    let words = words.strip_prefix(&["every"]).or_else(|| words.strip_prefix(&["each"])).unwrap_or(&words);
     let (hour, minute) = time.unwrap_or((9, 0));
-    match (words.as_slice(), time) {
+    match (words, time) {
         (["hour" | "hourly"], None) => Some("0 * * * *".to_owned()),
         ([count, "hours"], None) => every(count, 24).map(|count| format!("0 */{count} * * *")),
         ([count, "minutes"], None) => every(count, 60).map(|count| format!("*/{count} * * * *")),
         (["day" | "daily"], _) => Some(format!("{minute} {hour} * * *")),
         (["morning"], _) => Some(format!("{minute} {} * * *", time.map_or(8, |(hour, _)| hour))),
         (["evening"], _) => Some(format!("{minute} {} * * *", time.map_or(18, |(hour, _)| hour))),
-        (["weekday" | "weekdays" | "workday" | "working", ..], _) => Some(format!("{minute} {hour} * * 1-5")),
-        (["weekend" | "weekends"], _) => Some(format!("{minute} {hour} * * 0,6")),
+        (["weekday" | "workday" | "working", "day" | "days" | "morning" | "evening"], _) => {
+            Some(format!("{minute} {hour} * * 1-5"))
+        }
         (["week" | "weekly"], _) => Some(format!("{minute} {hour} * * 1")),
         (["month" | "monthly"], _) => Some(format!("{minute} {hour} 1 * *")),
         (["week" | "weekly" | "month" | "monthly", rest @ ..], _) => in_calendar(rest, minute, hour),
@@ -148,24 +152,89 @@ fn sentence(text: &str) -> Option<String> {
     }
 }
 
+/// A time at the end that can be nothing else, without "at", and what is before it.
+fn clock_at_end(text: &str) -> Option<(&str, (u32, u32))> {
+    let (mut days, last) = text.rsplit_once(' ')?;
+    if matches!(last, "am" | "pm" | "uhr") {
+        days = days.rsplit_once(' ')?.0;
+    }
+    let time = &text[days.len()..];
+    let is_clear = time.contains(':') || ["am", "pm", "uhr"].iter().any(|end| time.ends_with(end));
+    Some((days, clock(time).filter(|_| is_clear)?))
+}
+
+/// The English word for a German one.
+fn english(word: &str) -> &str {
+    match word {
+        "jeden" | "jede" | "jedes" | "alle" => "every",
+        "und" => "and",
+        "am" | "an" => "on",
+        "bis" | "through" => "to",
+        "außer" | "ausser" | "but" => "except",
+        "tag" | "täglich" => "day",
+        "morgen" => "morning",
+        "abend" => "evening",
+        "werktag" | "werktags" | "werktage" | "werktagen" | "weekdays" => "weekday",
+        "wochenende" | "wochenenden" | "weekends" => "weekend",
+        "woche" | "wöchentlich" => "week",
+        "monat" | "monatlich" => "month",
+        "stunde" | "stündlich" => "hour",
+        "stunden" => "hours",
+        "minuten" => "minutes",
+        word => word,
+    }
+}
+
 /// Days of the week, or of the month.
 fn in_calendar(words: &[&str], minute: u32, hour: u32) -> Option<String> {
     let words = words.strip_suffix(&["of", "month"]).unwrap_or(words);
-    let weekdays: Option<Vec<String>> =
-        words.iter().map(|word| weekday(word).map(|day| day.to_string())).collect();
-    if let Some(days) = weekdays.filter(|days| !days.is_empty()) {
-        return Some(format!("{minute} {hour} * * {}", days.join(",")));
+    let mut parts = words.splitn(2, |word| *word == "except");
+    if let Some(mut days) = parts.next().and_then(weekdays) {
+        let except = parts.next().map_or(Some(Vec::new()), weekdays)?;
+        days.retain(|day| !except.contains(day));
+        let names: Vec<String> = days.iter().map(usize::to_string).collect();
+        let days = match days.as_slice() {
+            [] => return None,
+            [1, 2, 3, 4, 5] => "1-5".to_owned(),
+            _ => names.join(","),
+        };
+        return Some(format!("{minute} {hour} * * {days}"));
     }
     let days: Option<Vec<String>> = words.iter().map(|word| day_of_month(word)).collect();
     let days = days.filter(|days| !days.is_empty())?;
     Some(format!("{minute} {hour} {} * *", days.join(",")))
 }
 
+/// The days of the week that all of these words name, each once, as a pattern counts them: "weekday", "monday to thursday".
+fn weekdays(mut words: &[&str]) -> Option<Vec<usize>> {
+    let mut days = Vec::new();
+    while let [first, rest @ ..] = words {
+        let (from, to) = match (*first, rest) {
+            (first, ["to", last, ..]) => (weekday(first)?, weekday(last)?),
+            ("day" | "days", _) => (1, 0),
+            ("weekday" | "workday" | "workdays", _) => (1, 5),
+            ("weekend", _) => (6, 0),
+            (first, _) => (weekday(first)?, weekday(first)?),
+        };
+        words = if let ["to", _, rest @ ..] = rest { rest } else { rest };
+        for day in (0..=(to + 7 - from) % 7).map(|day| (from + day) % 7) {
+            if !days.contains(&day) {
+                days.push(day);
+            }
+        }
+    }
+    Some(days).filter(|days| !days.is_empty())
+}
+
 /// The number of a day as a pattern counts it, from Sunday.
 fn weekday(word: &str) -> Option<usize> {
+    const GERMAN: [&str; 7] =
+        ["montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"];
     let word = word.trim_end_matches('s');
     let is_meant = |name: &&str| word.len() >= 3 && name.starts_with(word);
-    WEEKDAYS.iter().position(is_meant).map(|from_monday| (from_monday + 1) % 7)
+    let is_german = |name: &&str| *name == word || (word.len() == 2 && name.starts_with(word));
+    let from_monday = WEEKDAYS.iter().position(is_meant).or_else(|| GERMAN.iter().position(is_german));
+    from_monday.map(|from_monday| (from_monday + 1) % 7)
 }
 
 fn day_of_month(word: &str) -> Option<String> {
@@ -183,7 +252,8 @@ fn every(count: &str, limit: u32) -> Option<u32> {
 
 /// `8`, `8:30`, `8 am`, `20.30`, `noon`.
 fn clock(text: &str) -> Option<(u32, u32)> {
-    let text = text.trim().trim_end_matches("o'clock").trim_end_matches("oclock").trim();
+    let text = text.trim().trim_end_matches("o'clock").trim_end_matches("oclock");
+    let text = text.trim_end_matches("uhr").trim();
     match text {
         "noon" | "midday" => return Some((12, 0)),
         "midnight" => return Some((0, 0)),
@@ -235,6 +305,20 @@ mod tests {
             ("every 2 hours", "0 */2 * * *"),
             ("every 15 minutes", "*/15 * * * *"),
             ("0 8 * * 1-5", "0 8 * * 1-5"),
+            ("Monday to Thursday at 16:45", "45 16 * * 1,2,3,4"),
+            ("mon-thu 4:45pm", "45 16 * * 1,2,3,4"),
+            ("every monday through thursday 4:45 pm", "45 16 * * 1,2,3,4"),
+            ("weekdays except friday at 8", "0 8 * * 1,2,3,4"),
+            ("every day except saturday and sunday at 8", "0 8 * * 1-5"),
+            ("weekdays and saturday at 8", "0 8 * * 1,2,3,4,5,6"),
+            ("friday to monday at 8", "0 8 * * 5,6,0,1"),
+            ("every weekend at 10", "0 10 * * 6,0"),
+            ("montags bis donnerstags um 16:45 Uhr", "45 16 * * 1,2,3,4"),
+            ("Mo-Do 16:45", "45 16 * * 1,2,3,4"),
+            ("jeden Werktag außer Freitag um 8", "0 8 * * 1,2,3,4"),
+            ("jeden Freitag um 15 Uhr", "0 15 * * 5"),
+            ("täglich um 7:30", "30 7 * * *"),
+            ("alle 2 Stunden", "0 */2 * * *"),
         ] {
             assert_eq!(
                 CronRule::parse(text, BERLIN).map(|rule| rule.pattern()),
@@ -251,6 +335,10 @@ mod tests {
             "every day at 25",
             "61 8 * * *",
             "every 32th",
+            "weekdays except christmas at 8",
+            "monday except monday at 8",
+            "monday to at 8",
+            "to thursday at 8",
         ] {
             assert!(CronRule::parse(text, BERLIN).is_err(), "{text}: {:?}", CronRule::parse(text, BERLIN));
         }
