@@ -54,7 +54,7 @@ async fn what_the_words_ask_for_is_done_while_nobody_looks_and_nothing_else_is_s
         "{}",
         told.text
     );
-    assert_eq!(told.buttons(), ["Stop telling me"]);
+    assert_eq!(told.buttons(), ["Stop this watch"]);
     assert_eq!(effects(&app, "tasks.create").await, 1);
     assert_eq!(app.requests(Who::CleanRoom).len(), 0, "the wishes were read when it was made");
     let request = app.requests(Who::Orchestrator).into_iter().rfind(|request| !has_results(request)).unwrap();
@@ -187,8 +187,8 @@ async fn at_night_what_is_wished_for_is_done_and_told_in_the_morning() {
     assert_eq!(is_told(&app, "✓ Added “Pay invoice 7”").await, 1);
     let receipt = app.sees("✓ Added “Pay invoice 7”").await;
     assert!(receipt.text.contains("Why you get this"), "{}", receipt.text);
-    assert_eq!(receipt.buttons(), ["Stop telling me"]);
-    app.presses("ada", &receipt, "Stop telling me").await;
+    assert_eq!(receipt.buttons(), ["Stop this watch"]);
+    app.presses("ada", &receipt, "Stop this watch").await;
     assert!(watches::by_id(app.store(), &watch.id).await.unwrap().is_none());
     app.ends_well().await;
 }

@@ -351,7 +351,7 @@ impl Scheduler {
             let (text, choices) = match thing.noun {
                 ItemNoun::Receipt => {
                     let begun = watches::of_turn(store, &thing.id.as_str().into()).await?;
-                    let stop = begun.and_then(|it| Some(button("stop", &it.watch?.id, words::stop_button())));
+                    let stop = begun.and_then(|it| it.watch).map(|watch| stop(&watch));
                     (thing.title.clone(), stop.into_iter().collect())
                 }
                 _ => (words::again(shown(thing)), buttons(item, &["answer", "later", "done"])),
@@ -385,7 +385,11 @@ impl Scheduler {
 /// Why a watch's person gets something, and the button that ends the watch.
 pub(crate) fn why(watch: &WatchRow, zone: Tz) -> (String, Choice) {
     let made = long_date(&utc(watch.created_at).with_timezone(&zone));
-    (words::why(described(watch), made), button("stop", &watch.id, words::stop_button()))
+    (words::why(described(watch), made), stop(watch))
+}
+
+fn stop(watch: &WatchRow) -> Choice {
+    button("stop", &watch.id, words::stop_button(watch.action))
 }
 
 /// Whether a watch only tells, and no model judges what it finds.

@@ -48,7 +48,12 @@ asked-to-stop = Stop telling me about { $what }
 answer-button = Answer
 later-button = Tomorrow
 done-button = Done
-stop-button = Stop telling me
+# One that does more than tell is ended with what it does.
+stop-button =
+    { $action ->
+        [tell] Stop telling me
+       *[other] Stop this watch
+    }
 
 ## What ends or rests
 
