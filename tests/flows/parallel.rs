@@ -204,14 +204,14 @@ async fn skills_are_looked_up() {
     - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
     - assistant.undo(): Undo what was done last
     - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
-    calendar: The person's calendar: events, meetings, free time
+    calendar: Events, meetings, free time
     - calendar.check_availability(start: time, end: time, timezone?, attendees?: [name/email], duration?: 45m): Check whether a time is free, or find free slots
     - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
     - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
     - calendar.list_events(start?, end?: last day, calendar?): List the events of a period; default: the next 7 days
     - calendar.search(query, start?, end?): Find events by words of their title, place or notes
     - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
-    contacts: The person's contacts: addresses, numbers, organizations
+    contacts: Addresses, numbers, organizations
     - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
     - contacts.get(id): Get all details of a contact
     - contacts.organizations(query?): List the organizations of the contacts
@@ -243,7 +243,7 @@ async fn skills_are_looked_up() {
     - tasks.delete(id?, all?: open|done|overdue): Delete a task for good
     - tasks.search(query?, state?: open|done|overdue|all, due_before?: time, due_after?: time, tag?, limit?): List or find tasks
     - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
-    watch: Tell or act when mail or events come
+    watch: Tell or act when mail or events come: watch.create(on: mail, from?: [name])
     web: Web pages
     - web.fetch(url): Read a web page
     workflow: Dispatch one alone, with arguments; plan if it takes more than five steps

@@ -360,7 +360,7 @@ mod tests {
         - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
         - assistant.undo(): Undo what was done last
         - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
-        calendar: The person's calendar: events, meetings, free time
+        calendar: Events, meetings, free time
         - calendar.check_availability(start: time, end: time, timezone?, attendees?: [name/email], duration?: 45m): Check whether a time is free, or find free slots
         - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
         - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
@@ -374,7 +374,7 @@ mod tests {
         - chat.search(query, place?, since?, limit?): Search the messages of channels and groups
         - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarize them
         - chat.user_info(user): Look up a person on a chat platform
-        contacts: The person's contacts: addresses, numbers, organizations
+        contacts: Addresses, numbers, organizations
         - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
         - contacts.get(id): Get all details of a contact
         - contacts.organizations(query?): List the organizations of the contacts
@@ -406,7 +406,7 @@ mod tests {
         - schedule.list(): List the schedules
         tasks: Things
         - tasks.run(x?): Run it
-        watch: Tell or act when mail or events come
+        watch: Tell or act when mail or events come: watch.create(on: mail, from?: [name])
         web: Web pages
         - web.fetch(url): Read a web page
         - web.search(query, limit?): Search the web; web.fetch reads a result
