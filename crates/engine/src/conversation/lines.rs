@@ -43,14 +43,10 @@ fn read(json: Option<&str>) -> Value {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-fn completed(rows: &[ExecutionRow]) -> impl Iterator<Item = &ExecutionRow> {
-    rows.iter().filter(|row| row.status == ExecutionStatus::Completed)
-}
-
 /// The drafts that a turn has made, and hasn't replaced or sent, with their data.
 fn drafts_of(rows: &[ExecutionRow]) -> Vec<(&ExecutionId, Value)> {
     let mut drafts: Vec<(&ExecutionId, Value)> = Vec::new();
-    for row in completed(rows) {
+    for row in rows.iter().filter(|row| row.status == ExecutionStatus::Completed) {
         let arguments = read(row.parameters.as_deref());
         for gone in ["replaces", "draft"].iter().filter_map(|name| arguments[name].as_str()) {
             drafts.retain(|(id, _)| **id != written_by(gone));
@@ -71,12 +67,10 @@ pub fn shown_drafts(rows: &[ExecutionRow]) -> Vec<String> {
 /// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,
 /// each has its first one alone.
 pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
-    let drafts = drafts_of(rows);
-    let numbered = completed(rows).filter(|row| row.skill.as_deref() == Some("assistant.lines"));
-    let mut lines: Vec<Vec<Choice>> = Vec::new();
-    for row in numbered {
-        let data = read(row.data.as_deref());
-        lines.extend(data["items"].as_array().into_iter().flatten().map(of_line));
+    let (drafts, mut lines) = (drafts_of(rows), Vec::new());
+    // One that has failed has no data.
+    for row in rows.iter().filter(|row| row.skill.as_deref() == Some("assistant.lines")) {
+        lines.extend(read(row.data.as_deref())["items"].as_array().into_iter().flatten().map(of_line));
     }
     let are_several = drafts.len() > 1;
     for (n, (id, data)) in (1..).zip(&drafts) {

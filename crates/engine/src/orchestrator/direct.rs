@@ -205,23 +205,19 @@ impl Run<'_> {
     }
 
     fn task_for(&self, text: &str) -> Result<AgentTask, String> {
+        let call = |agent: &str, skill: &str, mission: String, arguments: Value| AgentTask {
+            agent_id: agent.into(),
+            mission,
+            skills: vec![skill.into()],
+            arguments: Some(arguments),
+            ..AgentTask::default()
+        };
         if let Some(Direct::Send(draft)) = &self.direct {
-            return Ok(AgentTask {
-                agent_id: "send".into(),
-                mission: l10n::watches::say_send(),
-                skills: vec!["email.send".into()],
-                arguments: Some(json!({"draft": draft})),
-                ..AgentTask::default()
-            });
+            let draft = json!({"draft": draft});
+            return Ok(call("send", "email.send", l10n::watches::say_send(), draft));
         }
         if text.starts_with(command::UNDO) {
-            return Ok(AgentTask {
-                agent_id: "undo".into(),
-                mission: l10n::orchestrator::undo_last(),
-                skills: vec!["assistant.undo".into()],
-                arguments: Some(json!({})),
-                ..AgentTask::default()
-            });
+            return Ok(call("undo", "assistant.undo", l10n::orchestrator::undo_last(), json!({})));
         }
         if let Some(spawned) = self.orchestrator.spawned(text) {
             let (role, mission) = spawned?;
@@ -232,20 +228,14 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
-        let typed = |skill: &str, argument: &str, words: String| AgentTask {
-            agent_id: skill.into(),
-            skills: vec![skill.into()],
-            arguments: Some(json!({argument: words})),
-            mission: words,
-            ..AgentTask::default()
-        };
         if let Some(goal) = command::planned(text) {
-            return Ok(typed(PLAN, "goal", goal?));
+            let goal = goal?;
+            return Ok(call(PLAN, PLAN, goal.clone(), json!({"goal": goal})));
         }
         let workflows = self.orchestrator.runner.workflows.current();
         let run_request = command::read(text, &workflows)?;
         if let Some(words) = run_request.words {
-            return Ok(typed(DRAFT, "words", words));
+            return Ok(call(DRAFT, DRAFT, words.clone(), json!({"words": words})));
         }
         let workflow = workflows.get(&run_request.workflow);
         if self.orchestrator.agents.model.is_none() && workflow.is_some_and(|workflow| workflow.needs_model())

@@ -8,10 +8,21 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
 
+use super::spoken::translated;
 use super::{WEEKDAYS, utc};
 
 /// The shortest interval, in minutes: each run can cost money.
 const MIN_INTERVAL_MINUTES: i64 = 5;
+
+/// Other words of recurring times, and the German days with their abbreviations.
+const WORDS: &str = "jeden=every jede=every jedes=every each=every alle=every und=and am=on an=on bis=to through=to \
+    außer=except ausser=except but=except tag=day täglich=day morgen=morning abend=evening workday=weekday \
+    werktag=weekday werktags=weekday werktage=weekday weekdays=weekday workdays=weekday wochenende=weekend \
+    weekends=weekend woche=week wöchentlich=week monat=month monatlich=month stunde=hour stündlich=hour \
+    stunden=hours minuten=minutes";
+const DAYS: &str = "montag=monday mo=monday dienstag=tuesday di=tuesday mittwoch=wednesday mi=wednesday \
+    donnerstag=thursday do=thursday freitag=friday fr=friday samstag=saturday sonnabend=saturday sa=saturday \
+    sonntag=sunday so=sunday";
 
 /// A cron pattern in a time zone.
 #[derive(Debug, Clone)]
@@ -130,10 +141,10 @@ fn sentence(text: &str) -> Option<String> {
     let days = days.replace(['-', '–'], " to ");
     let words: Vec<&str> = days
         .split(|char: char| char == ',' || char.is_whitespace())
-        .map(english)
+        .map(|word| translated(word, WORDS))
         .filter(|word| !matches!(*word, "" | "and" | "on" | "the"))
         .collect();
-    let words = words.strip_prefix(&["every"]).or_else(|| words.strip_prefix(&["each"])).unwrap_or(&words);
+    let words = words.strip_prefix(&["every"]).unwrap_or(&words);
     let (hour, minute) = time.unwrap_or((9, 0));
     match (words, time) {
         (["hour" | "hourly"], None) => Some("0 * * * *".to_owned()),
@@ -142,7 +153,7 @@ fn sentence(text: &str) -> Option<String> {
         (["day" | "daily"], _) => Some(format!("{minute} {hour} * * *")),
         (["morning"], _) => Some(format!("{minute} {} * * *", time.map_or(8, |(hour, _)| hour))),
         (["evening"], _) => Some(format!("{minute} {} * * *", time.map_or(18, |(hour, _)| hour))),
-        (["weekday" | "workday" | "working", "day" | "days" | "morning" | "evening"], _) => {
+        (["weekday" | "working", "day" | "days" | "morning" | "evening"], _) => {
             Some(format!("{minute} {hour} * * 1-5"))
         }
         (["week" | "weekly"], _) => Some(format!("{minute} {hour} * * 1")),
@@ -161,28 +172,6 @@ fn clock_at_end(text: &str) -> Option<(&str, (u32, u32))> {
     let time = &text[days.len()..];
     let is_clear = time.contains(':') || ["am", "pm", "uhr"].iter().any(|end| time.ends_with(end));
     Some((days, clock(time).filter(|_| is_clear)?))
-}
-
-/// The English word for a German one.
-fn english(word: &str) -> &str {
-    match word {
-        "jeden" | "jede" | "jedes" | "alle" => "every",
-        "und" => "and",
-        "am" | "an" => "on",
-        "bis" | "through" => "to",
-        "außer" | "ausser" | "but" => "except",
-        "tag" | "täglich" => "day",
-        "morgen" => "morning",
-        "abend" => "evening",
-        "werktag" | "werktags" | "werktage" | "werktagen" | "weekdays" => "weekday",
-        "wochenende" | "wochenenden" | "weekends" => "weekend",
-        "woche" | "wöchentlich" => "week",
-        "monat" | "monatlich" => "month",
-        "stunde" | "stündlich" => "hour",
-        "stunden" => "hours",
-        "minuten" => "minutes",
-        word => word,
-    }
 }
 
 /// Days of the week, or of the month.
@@ -212,7 +201,7 @@ fn weekdays(mut words: &[&str]) -> Option<Vec<usize>> {
         let (from, to) = match (*first, rest) {
             (first, ["to", last, ..]) => (weekday(first)?, weekday(last)?),
             ("day" | "days", _) => (1, 0),
-            ("weekday" | "workday" | "workdays", _) => (1, 5),
+            ("weekday", _) => (1, 5),
             ("weekend", _) => (6, 0),
             (first, _) => (weekday(first)?, weekday(first)?),
         };
@@ -228,13 +217,9 @@ fn weekdays(mut words: &[&str]) -> Option<Vec<usize>> {
 
 /// The number of a day as a pattern counts it, from Sunday.
 fn weekday(word: &str) -> Option<usize> {
-    const GERMAN: [&str; 7] =
-        ["montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag"];
-    let word = word.trim_end_matches('s');
+    let word = translated(word.trim_end_matches('s'), DAYS);
     let is_meant = |name: &&str| word.len() >= 3 && name.starts_with(word);
-    let is_german = |name: &&str| *name == word || (word.len() == 2 && name.starts_with(word));
-    let from_monday = WEEKDAYS.iter().position(is_meant).or_else(|| GERMAN.iter().position(is_german));
-    from_monday.map(|from_monday| (from_monday + 1) % 7)
+    WEEKDAYS.iter().position(is_meant).map(|from_monday| (from_monday + 1) % 7)
 }
 
 fn day_of_month(word: &str) -> Option<String> {

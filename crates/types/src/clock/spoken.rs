@@ -312,11 +312,16 @@ impl Named {
     }
 }
 
+/// A word as these pairs, `word=other`, have it.
+pub(super) fn translated<'w>(word: &'w str, pairs: &'static str) -> &'w str {
+    let mut pairs = pairs.split(' ').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == word).map_or(word, |(_, other)| other)
+}
+
 /// A text in small letters as words that the readers take: "14:00-15:30" is two, and "4.12." is "4 december".
 fn plain(text: &str) -> Vec<&str> {
     fn english(word: &str) -> &str {
-        let mut pairs = OTHERS.split(' ').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(name, _)| *name == word).map_or(word, |(_, english)| english)
+        translated(word, OTHERS)
     }
     let month = |number: &str| MONTHS.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied();
     let mut all = Vec::new();
