@@ -28,15 +28,6 @@ pub(super) enum Direct {
     Send(String),
 }
 
-impl Direct {
-    pub(super) fn command(&self) -> Option<&str> {
-        match self {
-            Self::Command(text) => Some(text),
-            Self::Basic(_) | Self::Send(_) => None,
-        }
-    }
-}
-
 /// Stands for the skill `workflow.draft` where a person typed the command: no model can dispatch it, because it isn't a
 /// skill, and it needs no workflows.
 const DRAFT: &str = "draft";
@@ -277,13 +268,14 @@ impl Run<'_> {
     /// Ends the turn with the run's report as its answer.
     async fn answer_with_report(&self, run: &ExecutionId, report: &agents::Report) -> Result<TurnEnd> {
         let stored = runs::by_id(&self.ctx.store, run).await?.and_then(|run| run.report);
-        let command_text = self.direct.as_ref().and_then(Direct::command).unwrap_or_default();
+        let is_background =
+            matches!(&self.direct, Some(Direct::Command(text)) if command::is_background(text));
         let last = match stored.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(self.ctx.turn.is_scheduled),
             None => report.for_person().into(),
         };
         Ok(match report.status {
-            _ if command::is_background(command_text) && report.status != ExecutionStatus::Cancelled => {
+            _ if is_background && report.status != ExecutionStatus::Cancelled => {
                 let task = self.task_graph.agents.first().map(|agent| agent.task.clone()).unwrap_or_default();
                 let role = task.role.unwrap_or_default();
                 let text = wording::roles::spawned_result(&role, &task.mission, report.status, &last.text);

@@ -21,7 +21,7 @@ use adjutant_workflows::run::RunRequest;
 use serde_json::json;
 use tracing::Instrument;
 
-use super::direct::run_request;
+use super::direct::{Direct, run_request};
 use super::task_graph::Agent;
 use super::tools::{self, ToolContext, ToolUse};
 use super::{COLLECT, EndedAgent, GET_SKILL, Run, TurnEnd};
@@ -492,7 +492,7 @@ impl Run<'_> {
         let registry = self.registry.clone();
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
-        let is_persons = self.direct.as_ref().is_some_and(|direct| direct.command().is_some());
+        let is_persons = matches!(self.direct, Some(Direct::Command(_)));
         let run = Box::pin(async move {
             let Some(asked) = run_request(&registry, &job.task) else {
                 return agents.run(&ctx, &registry, &row, job).await;
