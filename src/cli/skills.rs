@@ -41,12 +41,7 @@ pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCo
         store.close().await;
     }
     let (layer, _) = service::skill_layer(config, &mcp, &instructions);
-    let paths = match command {
-        // What is new is written where the person is, unless they have named a folder.
-        Command::New { .. } => config.skills.paths.clone(),
-        _ => config.skill_paths(),
-    };
-    let (text, is_ok) = run(&paths, &builtins, &layer, command)?;
+    let (text, is_ok) = run(&config.skill_paths(), &builtins, &layer, command)?;
     conclude(&wrapped(&text), is_ok)
 }
 

@@ -245,7 +245,7 @@ impl<'w> Workspace<'w> {
 
     /// The folder for new files.
     fn folder(&self) -> PathBuf {
-        self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default()
+        self.config.skill_paths().first().map(|path| path.join("workflows")).unwrap_or_default()
     }
 
     /// Writes a new file and returns its path.
@@ -264,7 +264,7 @@ impl<'w> Workspace<'w> {
     }
 
     fn in_use_later(&self) -> &'static str {
-        match self.config.skills.paths.is_empty() {
+        match self.config.skill_paths().is_empty() {
             true => "To use it, put it into the folder `workflows` of one of `[skills] paths`.\n",
             false => "",
         }
