@@ -61,7 +61,7 @@ fn drafts_of(rows: &[ExecutionRow]) -> Vec<(&ExecutionId, Value)> {
 
 /// What the buttons of an answer send.
 pub fn shown_drafts(rows: &[ExecutionRow]) -> Vec<String> {
-    drafts_of(rows).iter().filter_map(|(_, data)| data["shown"].as_str().map(shown)).collect()
+    drafts_of(rows).iter().filter_map(|(_, data)| data["shown_to_person"].as_str().map(shown)).collect()
 }
 
 /// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,

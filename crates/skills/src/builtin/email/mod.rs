@@ -342,7 +342,7 @@ async fn draft(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let (draft, former) = compose::letter(call).await?;
     let bytes = draft.unsent()?;
     let shown = compose::shown(call, &draft, &attachment::shown(&draft.attachments));
-    let data = json!({"message_id": draft.message_id, "subject": draft.subject, "shown": shown});
+    let data = json!({"message_id": draft.message_id, "subject": draft.subject, "shown_to_person": shown});
     let account = call.account_for(AccountService::Mail)?;
     let with_inbox = account.and_then(|account| inbox_of(account).ok().map(|inbox| (account, inbox)));
     let Some((account, imap)) = with_inbox else {

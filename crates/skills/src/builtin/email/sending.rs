@@ -100,7 +100,7 @@ pub(crate) async fn is_as_shown(store: &Store, draft: &str, now: &str) -> Result
     let written = executions::written_for(store, &written_by(draft)).await?;
     let data = written.and_then(|(.., data)| serde_json::from_str::<Value>(&data?).ok()).unwrap_or_default();
     // A mailbox may end lines in its own way.
-    let shown = data["shown"].as_str().unwrap_or_default();
+    let shown = data["shown_to_person"].as_str().unwrap_or_default();
     Ok(shown.split_whitespace().eq(now.split_whitespace()))
 }
 
