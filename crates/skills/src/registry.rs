@@ -362,7 +362,7 @@ mod tests {
         - assistant.usage(since?, until?): Model calls, tokens and cost; default: today
         calendar: Events, meetings, free time
         - calendar.check_availability(start: time, end: time, timezone?, attendees?: [name/email], duration?: 45m): Check whether a time is free, or find free slots
-        - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+        - calendar.create_event(title, start, end?, duration?: PT45M | 45m, timezone?, all_day?, attendees?, location?, notes?, recurrence?: RRULE, reminders?: [minutes, for their app; here: tasks.create], calendar?): Create an event, and invite people to it
         - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
         - calendar.list_events(start?, end?: last day, calendar?): List the events of a period; default: the next 7 days
         - calendar.search(query, start?, end?): Find events by words of their title, place or notes
