@@ -453,6 +453,29 @@ async fn a_change_shows_what_was_and_what_will_be() {
 }
 
 #[tokio::test]
+async fn a_changed_event_shows_what_changes_and_who_hears_of_it() {
+    let app = scripted_with(skill_caller(), with_mailbox).await;
+    let demo = json!({"title": "Demo", "start": "2026-11-27T15:00", "location": "Leipzig",
+        "attendees": ["bob@acme.test", "ann@acme.test"]});
+    let asked = app.says("ada", &format!("calendar.create_event {demo}")).await;
+    assert!(asked.text.contains("- where: Leipzig"), "{}", asked.text);
+    app.presses("ada", &asked, "Approve").await;
+    let later = json!({"id": "demo", "start": "2026-11-27T16:00"});
+    let asked = app.says("ada", &format!("calendar.update_event {later}")).await;
+    insta::assert_snapshot!(effect(&asked), @"
+    Change the event: “Demo”, Fri 27 Nov 2026, 15:00–16:00 → Fri 27 Nov 2026, 16:00–17:00 (UTC)
+    - invited: bob@acme.test, ann@acme.test
+    ");
+    app.presses("ada", &asked, "Reject").await;
+    let fewer = json!({"id": "demo", "attendees": ["ann@acme.test"]});
+    let asked = app.says("ada", &format!("calendar.update_event {fewer}")).await;
+    let gone = "\n- invited: bob@acme.test, ann@acme.test → ann@acme.test\n\nGoes to: bob@acme.test";
+    assert!(effect(&asked).contains(gone), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_schedule_is_shown_in_words_and_without_its_id() {
     let app = asking_about(&["schedule.create", "schedule.update", "schedule.delete"]).await;
     let asked = app.says("ada", r#"schedule.create {"when":"0 8 * * 1-5","text":"what is overdue"}"#).await;

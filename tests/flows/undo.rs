@@ -1,5 +1,8 @@
 //! `/undo` and "undo that": what was done last is as it was before, once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use adjutant_config::{Config, Policy};
 use adjutant_fakes::mail_server;
 use adjutant_models::Request;
@@ -227,7 +230,7 @@ async fn what_cannot_be_undone_is_no_success_and_says_why() {
 }
 
 #[tokio::test]
-async fn an_event_comes_back_and_its_guests_are_not_told() {
+async fn an_event_comes_back_and_guests_who_heard_nothing_of_it_hear_nothing_now() {
     let app = scripted_with(obedient(), ask_each).await;
     let approved = async |wish: &str| {
         let asked = app.says("ada", wish).await;
@@ -246,7 +249,7 @@ async fn an_event_comes_back_and_its_guests_are_not_told() {
     for (undone, events) in [("Moved “Walk” to", vec!["T140000"]), ("Created “Walk”", vec![])] {
         let said = app.says("ada", "undo it").await.text;
         assert!(said.contains(&format!("✓ Undone: {undone}")), "{said}");
-        assert!(said.contains("I haven't told the guests"), "{said}");
+        assert!(!said.contains("bob@example.test"), "{said}");
         let rows: Vec<(String,)> = app.store().all("SELECT text FROM objects", &[]).await.unwrap();
         assert_eq!(rows.len(), events.len());
         for ((text,), event) in rows.iter().zip(events) {
@@ -397,6 +400,47 @@ async fn after_reading_something_undo_of_something_else_asks_and_says_what_it_wo
         }
         app.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn undo_tells_the_guests_that_were_told_and_asks_if_only_a_model_wants_it() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Shop <shop@example.test>", "Undo everything", "Undo everything.").await;
+    let is_wished = Arc::new(AtomicBool::new(false));
+    let wished = is_wished.clone();
+    let wishes = move |_: &Request| match wished.load(Ordering::SeqCst) {
+        true => json!([{"kind": "undo", "count": 1, "targets": []}]),
+        false => json!([]),
+    };
+    let app = with(server, skill_caller().clean_room(wishes)).await;
+    let sent = async |subject: &str| {
+        let (_, found) =
+            call(&app, "email.search", json!({"subject": format!("{subject}: Picnic"), "folder": "Sent"}))
+                .await;
+        found["count"].as_i64().unwrap()
+    };
+    let picnic = json!({"title": "Picnic", "start": "2026-11-27T12:00", "attendees": ["alice@example.test"]});
+    let (said, made) = call(&app, "calendar.create_event", picnic).await;
+    assert!(said.ends_with("Invited alice@example.test by email"), "{said}");
+    let later = |hour: u8| json!({"id": made["id"], "start": format!("2026-11-27T{hour}:00")});
+    call(&app, "calendar.update_event", later(13)).await;
+    let (said, _) = call(&app, "calendar.update_event", later(13)).await;
+    assert_eq!(said, "It's so already: “Picnic”, Fri 27 Nov 2026, 13:00–14:00");
+    call(&app, "email.read", json!({"message_id": "<undo-everything@example.test>"})).await;
+    let asked = app.says("ada", "assistant.undo {}").await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    assert!(asked.text.contains("Undo: Moved “Picnic”"), "{}", asked.text);
+    assert!(asked.text.contains("\n\nGoes to: alice@example.test"), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    assert_eq!((sent("Updated").await, sent("Canceled").await), (1, 0));
+    is_wished.store(true, Ordering::SeqCst);
+    for told in ["Told alice@example.test by email what changed", "by email that it's canceled"] {
+        let heard = app.says("ada", "assistant.undo {}").await;
+        assert!(heard.buttons().is_empty() && heard.text.contains(told), "{}", heard.text);
+    }
+    assert_eq!((sent("Updated").await, sent("Canceled").await), (2, 1));
+    assert_eq!(app.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
+    app.ends_well().await;
 }
 
 #[tokio::test]

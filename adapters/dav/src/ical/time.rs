@@ -66,7 +66,7 @@ impl EventTime {
     }
 
     /// Whether both mean the same time or day.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Zoned(..), Self::Zoned(..)) => self.instant(Tz::UTC) == other.instant(Tz::UTC),
             _ => {

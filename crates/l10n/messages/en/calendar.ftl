@@ -35,6 +35,8 @@ all-day = { $days }, all day
 
 created = Created “{ $title }”, { $when }{ $repeats }
 changed = Changed “{ $title }”, { $when }{ $repeats }
+# It was asked to be as it is.
+unchanged = It's so already: “{ $title }”, { $when }
 # One event of a series, and all of them.
 changed-one = Changed “{ $title }”, { $when } (only this time)
 changed-series = Changed “{ $title }”, { $when }{ $repeats } (the whole series)
@@ -49,7 +51,7 @@ deleted-one = Deleted “{ $title }” on { $when }
 deleted-following = Deleted “{ $title }” from { $when } on
 deleted-before = The event is deleted
 # On a line under the receipt. $when: "10 minutes before".
-app-reminds = Your calendar app will remind you { $when }; I won't
+app-reminds = Your calendar app will remind you { $when }; say so if I should, too
 # $events: their titles, each with its times.
 overlaps = It overlaps with { $events }
 # $list: events that overlap.

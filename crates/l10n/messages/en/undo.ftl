@@ -22,7 +22,6 @@ impossible = This can't be undone: { $change }
 sent = It was sent, so it can't be undone: { $change }
 # On a line below, of an event with guests.
 guests-told = The calendar server tells the guests
-guests-not-told = I haven't told the guests; ask me to, if they should know
 
 ## What was done, where the receipt is a promise
 

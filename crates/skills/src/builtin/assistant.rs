@@ -89,9 +89,9 @@ impl BuiltinSkill for AssistantSkill {
         }
     }
 
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output> {
+    async fn run(&self, call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output> {
         match self {
-            Self::Undo => undo::last(call, writes).await,
+            Self::Undo => undo::last(call, approved, writes).await,
             Self::History => history(call).await,
             Self::Usage => spent(call).await,
             Self::Clock => set_clock(call, writes).await,

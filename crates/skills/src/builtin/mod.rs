@@ -54,6 +54,7 @@ use serde_json::Value;
 pub(crate) use assistant::Withdrawal;
 pub use assistant::still_open;
 pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
+pub(crate) use contacts::recipients;
 pub use contacts::{ContactsAccount, contacts_among};
 pub(crate) use email::is_as_shown;
 pub use email::{Mailbox, chosen_draft, written_by};
@@ -194,6 +195,8 @@ pub struct Preview {
     pub text: Option<String>,
     /// Whether nobody gets anything, although it names them: without an account, an email is only saved.
     pub stays: bool,
+    /// The addresses of those who get something beside the call's targets.
+    pub goes_to: Vec<String>,
 }
 
 /// The sentence for a field's old and new text.
@@ -215,7 +218,7 @@ impl Preview {
 
 impl Default for Preview {
     fn default() -> Self {
-        Self { risk: Risk::Low, text: None, stays: false }
+        Self { risk: Risk::Low, text: None, stays: false, goes_to: Vec::new() }
     }
 }
 

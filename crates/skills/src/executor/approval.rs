@@ -1,6 +1,7 @@
 //! Asking a person before a call: what it would do, the question, and what their answer allows.
 
 use adjutant_l10n::skills;
+use adjutant_mail::Address;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{StoreError, inbox, turns};
@@ -138,14 +139,14 @@ impl ActiveCall<'_> {
         reason: Option<ApprovalReason>,
     ) -> Result<CallEnd> {
         let ctx = self.ctx;
-        let Preview { text, stays, .. } = preview;
+        let Preview { text, stays, goes_to, .. } = preview;
         let preview = match text {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
-        let recipients = self.marked_recipients(skill).await?;
-        let goes_to: &[Recipient] = if stays { &[] } else { &recipients };
-        let body = self.body(skill, &preview, reason.as_ref(), goes_to).await?;
+        let recipients = self.marked_recipients(skill, goes_to).await?;
+        let shown: &[Recipient] = if stays { &[] } else { &recipients };
+        let body = self.body(skill, &preview, reason.as_ref(), shown).await?;
         let mut batch = ctx.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(ctx.store.now());
@@ -189,13 +190,18 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
-    async fn marked_recipients(&self, skill: &Skill) -> Result<Vec<Recipient>> {
+    async fn marked_recipients(&self, skill: &Skill, more: Vec<String>) -> Result<Vec<Recipient>> {
         // A draft goes to nobody.
         if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))
         {
             return Ok(Vec::new());
         }
-        let targets = self.targets(skill).await?;
+        let context = self.context(self.effect(skill), false);
+        let mut targets = self.targets(skill).await?.to_vec();
+        if !more.is_empty() {
+            let more = more.into_iter().map(|address| Address { name: None, address });
+            targets.extend(builtin::recipients(&context, &more.collect::<Vec<_>>()).await?);
+        }
         let address = |target: &Target| match target {
             Target::Recipient { address, .. } => Some(address.clone()),
             _ => None,
@@ -208,7 +214,6 @@ impl ActiveCall<'_> {
         let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
         let earlier = turns::texts_before(&ctx.store, here, &ctx.turn.id, MENTIONED_IN).await?;
         let lately = OwnWords::new(words.messages().chain(earlier.iter().map(String::as_str)));
-        let context = self.context(self.effect(skill), false);
         let contacts = builtin::contacts_among(&context, &addresses, words).await?;
         // A name of several says who is meant as long as it was said.
         let called_lately = builtin::contacts_among(&context, &addresses, &lately).await?;

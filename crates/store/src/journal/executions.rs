@@ -19,6 +19,8 @@ pub struct UndoRow {
     pub result: String,
     /// The outside sources of what it was given and read.
     pub taint: Taint,
+    /// The account that it worked with; empty if there is none.
+    pub account: AccountId,
     /// JSON: how to take its effect back; none if that is impossible.
     pub undo: Option<String>,
     /// The call that took it back.
@@ -29,7 +31,7 @@ pub struct UndoRow {
 
 /// The skill calls of a turn, in the order of their creation.
 pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>> {
-    let sql = "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, undo, undone_by, \
+    let sql = "SELECT id, kind, status, skill, coalesce(result, '') AS result, taint, account, undo, undone_by, \
         CASE WHEN basis IS NOT NULL THEN error END AS error FROM executions WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq";
     store.all(sql, &[turn.into()]).await
 }

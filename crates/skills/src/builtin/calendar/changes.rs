@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
-use super::invitations::{Notice, Update, host, invites_to, is_visible, notify, own_party};
+use super::invitations::{
+    Notice, NoticeKind, Told, Update, host, invites_to, is_guest, is_visible, notify, own_party,
+};
 use super::restore::{comparable, events_of};
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
@@ -51,17 +53,16 @@ async fn set_attendees(
     if call.arguments.get("attendees").is_none() {
         return Ok(());
     }
-    let parties = contacts::parties(call, "attendees").await?;
-    let before = std::mem::take(&mut new.attendees);
-    let attendee = |party: adjutant_mail::Address| {
-        let existing = before.iter().find(|guest| guest.address.eq_ignore_ascii_case(&party.address));
-        existing.cloned().unwrap_or_else(|| Attendee {
-            address: party.address,
-            name: party.name.unwrap_or_default(),
-            response: ResponseStatus::NeedsAction,
-        })
-    };
-    new.attendees = parties.into_iter().map(attendee).collect();
+    let mut parties = contacts::parties(call, "attendees").await?;
+    // In another order they are the same guests.
+    new.attendees
+        .retain(|guest| parties.iter().any(|party| party.address.eq_ignore_ascii_case(&guest.address)));
+    parties.retain(|party| !is_guest(new, &party.address));
+    new.attendees.extend(parties.into_iter().map(|party| Attendee {
+        address: party.address,
+        name: party.name.unwrap_or_default(),
+        response: ResponseStatus::NeedsAction,
+    }));
     if new.organizer.is_none() && !new.attendees.is_empty() {
         let party = own_party(call, account);
         let (address, name) = (party.address, party.name.unwrap_or_default());
@@ -81,18 +82,33 @@ pub(super) async fn create(
     let start = planned.start.instant(call.zone());
     series.occurrences(TimeRange { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
     let calendar = call.text("calendar");
-    let invitation = Notice::invitation(&series, planned.clone())?;
+    let invitation = Notice::request(NoticeKind::Invitation, &series, planned.clone())?;
     let clashes = Clashes::of(call, &planned, &series).await;
     backend::apply(call, Change::Create(&series, account, calendar), writes).await?;
     let repeats = planned.rule.as_ref().map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
     let receipt = l10n::calendar::created(&planned.title, spoken(&planned, call), repeats);
     let receipt = labelled(call, AccountService::Calendar, account, receipt);
-    let notes = notify(call, account, invitation.into_iter().collect(), calendar, approved).await?;
-    let (uid, after) = (series.uid(), Some(series.text()));
-    let made = [Step::Event { uid, before: None, after, account: id_of(account) }];
+    let told = notify(call, (account, calendar), invitation.into_iter().collect(), 0, approved).await?;
+    let made = steps(account, &[[None, Some(&series)]], &told.guests);
     let item = item(call, account, &planned, calendar.unwrap_or_default());
-    let summary = under(receipt, reminder(call, &planned).into_iter().chain(notes));
-    Ok(clashes.described(Output::ours(summary, item)).undone_by(undo::left(&made)))
+    let summary = under(receipt, reminder(call, &planned).into_iter().chain(told.notes));
+    Ok(clashes.described(Output::ours(summary, item)).undone_by(made))
+}
+
+/// How to undo what a call makes of series, of which its emails told these guests.
+fn steps(
+    account: Option<&ConnectedAccount>,
+    changed: &[[Option<&Series>; 2]],
+    told: &[String],
+) -> Option<Value> {
+    let step = |[before, after]: &[Option<&Series>; 2]| Step::Event {
+        uid: before.or(*after).map(Series::uid).unwrap_or_default(),
+        before: before.map(Series::text),
+        after: after.map(Series::text),
+        account: id_of(account),
+        told: told.to_vec(),
+    };
+    undo::left(&changed.iter().map(step).collect::<Vec<_>>())
 }
 
 /// Who reminds of an event, where a call says when.
@@ -110,14 +126,19 @@ pub(super) async fn update(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output> {
-    let stored = by_id(call).await?;
+    let (stored, is_done) = to_update(call).await?;
     let part = part(call, &stored.series, true)?;
-    let (old, new) = match replanned(call, &stored, &part).await {
-        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
-            return resume_cut(call, &stored, error, approved).await;
-        }
-        planned => planned?,
+    let (old, new) = replanned(call, &stored, &part).await?;
+    let is_own = is_own(call, &stored, &old).await?;
+    let item = item(call, stored.account, &new, if is_own { "" } else { &stored.calendar });
+    let output = |receipt: String, notes: Vec<String>| {
+        let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
+        Output::outside_if(!is_own, under(receipt, notes), item)
     };
+    if is_same(&old, &new) {
+        let receipt = l10n::calendar::unchanged(&old.title, spoken(&old, call));
+        return Ok(output(receipt, Vec::new()).undone_by(undo::left(&[])));
+    }
     let (mut series, mut tail, mut instance) = (stored.series.clone(), None, None);
     match &part {
         Part::All => series.change_all(&new, call.now())?,
@@ -127,8 +148,7 @@ pub(super) async fn update(
         }
         Part::Following(at) => tail = series.change_following(at, &new, &uid(call), call.now())?,
     }
-    // An earlier attempt may have changed the event without notifying anyone.
-    let notices = match call.is_retry || is_visible(&old, &new) {
+    let notices = match is_visible(&old, &new) {
         true => Update { old: &old, new: &new, after: &series, tail: tail.as_ref() }.notices(
             &stored.series,
             instance,
@@ -138,31 +158,54 @@ pub(super) async fn update(
     };
     let alone = CalendarEvent { rule: new.rule.clone().filter(|_| instance.is_none()), ..new.clone() };
     let clashes = Clashes::of(call, &alone, tail.as_ref().unwrap_or(&series)).await;
-    if let Some(tail) = &tail {
-        backend::apply(call, Change::Create(tail, stored.account, stored.calendar_name()), writes).await?;
+    let mut changed = vec![[Some(&stored.series), Some(&series)]];
+    changed.extend(tail.as_ref().map(|tail| [None, Some(tail)]));
+    if !is_done {
+        undo::keep(call, steps(stored.account, &changed, &[])).await?;
+        if let Some(tail) = &tail {
+            let calendar = stored.calendar_name();
+            backend::apply(call, Change::Create(tail, stored.account, calendar), writes).await?;
+        }
+        backend::apply(call, Change::Update(&stored, &series), writes).await?;
     }
-    backend::apply(call, Change::Update(&stored, &series), writes).await?;
-    let step = |series: &Series, before: Option<String>| Step::Event {
-        uid: series.uid(),
-        before,
-        after: Some(series.text()),
-        account: id_of(stored.account),
+    let told = notify(call, (stored.account, stored.calendar_name()), notices, 0, approved).await?;
+    let undo = steps(stored.account, &changed, &told.guests);
+    let renamed = (old.title != new.title).then(|| l10n::calendar::was_called(&old.title));
+    let notes = renamed.into_iter().chain(reminder(call, &new)).chain(told.notes).collect();
+    Ok(clashes.described(output(receipt(call, &old, &new, &part), notes)).undone_by(undo))
+}
+
+/// The event that an update changes, as it was before an earlier attempt, and whether that one has changed it.
+async fn to_update<'a>(call: &CallContext<'a>) -> Result<(StoredEvent<'a>, bool)> {
+    let kept = if call.is_retry { undo::changes_of(call, call.execution).await? } else { Vec::new() };
+    let Some(Step::Event { uid, before: Some(before), after: Some(after), .. }) = kept.first() else {
+        return Ok((by_id(call).await?, false));
     };
-    let mut changed = vec![step(&series, Some(stored.series.text()))];
-    changed.extend(tail.map(|tail| step(&tail, None)));
-    let receipt = receipt(call, Some(&old), &new, &part);
-    let output = finish_update(call, &stored, (&old, &new, receipt), notices, approved).await?;
-    Ok(clashes.described(output).undone_by(undo::left(&changed)))
+    let (before, after) = (Series::read(before)?, Series::read(after)?);
+    let missing = || SkillError::not_found(ours!(l10n::calendar::deleted_meanwhile));
+    let mut stored = backend::find(call, &Scope::of(call)?, uid).await?.ok_or_else(missing)?;
+    let is_done = comparable(&stored.series, call.zone()) == comparable(&after, call.zone());
+    if is_done {
+        stored.series = before;
+    }
+    Ok((stored, is_done))
+}
+
+/// Whether an update changes nothing. A single event is at the same time in any zone.
+fn is_same(old: &CalendarEvent, new: &CalendarEvent) -> bool {
+    let is_at = |was: &EventTime, is: &EventTime| was == is || (new.rule.is_none() && was.is_same(is));
+    let moved = CalendarEvent { start: old.start.clone(), end: old.end.clone(), ..new.clone() };
+    is_at(&old.start, &new.start) && is_at(&old.end, &new.end) && moved == *old
 }
 
 /// The receipt of an update of an event, or of a part of a series.
-fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEvent, part: &Part) -> String {
+fn receipt(call: &CallContext<'_>, old: &CalendarEvent, new: &CalendarEvent, part: &Part) -> String {
     let when = spoken(new, call);
     let rule = new.rule.as_ref().filter(|_| call.text("recurrence").is_some());
     let repeats = rule.map(|rule| rule::repeating(rule, call.zone())).unwrap_or_default();
-    let recurred = old.is_some_and(|old| old.rule.is_some());
-    let moved = old.filter(|old| (&old.start, &old.end) != (&new.start, &new.end));
-    match (moved.map(|old| spoken(old, call)), part) {
+    let recurred = old.rule.is_some();
+    let moved = ((&old.start, &old.end) != (&new.start, &new.end)).then(|| spoken(old, call));
+    match (moved, part) {
         (Some(before), Part::One(_)) => l10n::calendar::moved_one(&new.title, when, before),
         (Some(before), Part::All) if recurred => {
             l10n::calendar::moved_series(&new.title, when, repeats, before)
@@ -172,41 +215,6 @@ fn receipt(call: &CallContext<'_>, old: Option<&CalendarEvent>, new: &CalendarEv
         (None, Part::All) if recurred => l10n::calendar::changed_series(&new.title, when, repeats),
         (None, _) => l10n::calendar::changed(&new.title, when, repeats),
     }
-}
-
-/// Goes on with an update of "this and following" after an earlier attempt has cut the series.
-async fn resume_cut(
-    call: &CallContext<'_>,
-    head: &StoredEvent<'_>,
-    error: SkillError,
-    approved: &Approved,
-) -> Result<Output> {
-    let Some(tail) = backend::find(call, &Scope::of(call)?, &uid(call)).await? else {
-        return Err(error.into());
-    };
-    let (old, new) = (head.series.event()?, tail.series.event()?);
-    let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
-    let notices = update.notices(&head.series, None, call.now())?;
-    let receipt = receipt(call, None, &new, &Part::Following(new.start.clone()));
-    finish_update(call, head, (&old, &new, receipt), notices, approved).await
-}
-
-async fn finish_update(
-    call: &CallContext<'_>,
-    stored: &StoredEvent<'_>,
-    (old, new, receipt): (&CalendarEvent, &CalendarEvent, String),
-    notices: Vec<Notice>,
-    approved: &Approved,
-) -> Result<Output> {
-    let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
-    let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
-    let is_own = is_own(call, stored, old).await?;
-    let renamed = (old.title != new.title).then(|| l10n::calendar::was_called(&old.title));
-    Ok(Output::outside_if(
-        !is_own,
-        under(receipt, renamed.into_iter().chain(reminder(call, new)).chain(notes)),
-        item(call, stored.account, new, if is_own { "" } else { &stored.calendar }),
-    ))
 }
 
 /// Whether an event has no texts but those that a call for this person gave it. Others may use its UID, or have changed it.
@@ -232,7 +240,7 @@ pub(super) async fn is_own(
     };
     let account = id_of(stored.account);
     Ok(made.iter().any(|step| match step {
-        Step::Event { uid: created, before: None, after: Some(after), account: there } => {
+        Step::Event { uid: created, before: None, after: Some(after), account: there, .. } => {
             let after = Series::read(after).and_then(|series| series.event());
             (created, there) == (&uid, &account) && after.is_ok_and(|after| texts(&after) == texts(event))
         }
@@ -271,7 +279,7 @@ pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result
     };
     let (uid, account) = (stored.series.uid(), id_of(stored.account));
     Ok(last.iter().any(|step| {
-        let Step::Event { uid: changed, before, after: Some(left), account: there } = step else {
+        let Step::Event { uid: changed, before, after: Some(left), account: there, .. } = step else {
             return false;
         };
         let is_same = (changed, there) == (&uid, &account) && is_as(left, &stored.series);
@@ -335,23 +343,21 @@ pub(super) async fn delete(
         Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
     };
     let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
-    let notes = match without(&stored.series, &part, call.now()) {
+    let told = match without(&stored.series, &part, call.now()) {
         // An earlier attempt did it, which is the last of its steps.
         Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
             let phase = executions::phase(call.store(), call.execution).await?;
-            phase.map(|_| l10n::calendar::guests_told()).into_iter().collect()
+            Told::only(phase.map(|_| l10n::calendar::guests_told()))
         }
         left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
     };
-    let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
-    let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
-    let data = json!({"id": uid, "title": title});
-    let deleted = [Step::Event { uid, before, after, account: id_of(stored.account) }];
-    let summary = under(receipt, notes);
-    Ok(Output::outside_if(!is_own, summary, data).undone_by(undo::left(&deleted)))
+    let after = without(&stored.series, &part, call.now()).ok().flatten();
+    let deleted = steps(stored.account, &[[Some(&stored.series), after.as_ref()]], &told.guests);
+    let data = json!({"id": stored.series.uid(), "title": title});
+    Ok(Output::outside_if(!is_own, under(receipt, told.notes), data).undone_by(deleted))
 }
 
-/// Tells the people who are invited, then deletes. Returns notes about telling them.
+/// Tells the people who are invited, then deletes.
 async fn cancel(
     call: &CallContext<'_>,
     stored: &StoredEvent<'_>,
@@ -359,23 +365,22 @@ async fn cancel(
     left: Option<&Series>,
     approved: &Approved,
     writes: &mut Batch,
-) -> Result<Vec<String>> {
+) -> Result<Told> {
     let occasion = stored.series.event()?;
-    let to = occasion.attendees.clone();
     let notice = match (part, left) {
-        _ if to.is_empty() => None,
-        (Part::Following(_), Some(left)) => Notice::update(left, left.event()?)?,
+        _ if occasion.attendees.is_empty() => None,
+        (Part::Following(_), Some(left)) => Notice::request(NoticeKind::Update, left, left.event()?)?,
         (Part::One(instance), Some(_)) => {
             let occasion = instance_of(call, &stored.series, instance)?;
-            Notice::cancellation(occasion, to, stored.series.cancel(Some(instance), call.now())?)
+            Some(Notice::cancellation(occasion, stored.series.cancel(Some(instance), call.now())?))
         }
-        _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
+        _ => Some(Notice::cancellation(occasion, stored.series.cancel(None, call.now())?)),
     };
-    let notices = notice.into_iter().collect();
-    let notes = notify(call, stored.account, notices, stored.calendar_name(), approved).await?;
+    let place = (stored.account, stored.calendar_name());
+    let told = notify(call, place, notice.into_iter().collect(), 0, approved).await?;
     let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
     backend::apply(call, change, writes).await?;
-    Ok(notes)
+    Ok(told)
 }
 
 /// The event of a call, and the addresses of its guests.
@@ -489,14 +494,16 @@ async fn preview(
     heading: fn(String) -> String,
     (risk, is_announced): (Risk, bool),
 ) -> Result<Preview> {
+    let gone = old.into_iter().flat_map(|old| &old.attendees);
+    let gone: Vec<&Attendee> = gone.filter(|guest| !is_guest(occasion, &guest.address)).collect();
+    let mut guests = occasion.attendees.iter().chain(gone.iter().copied());
+    let count = occasion.attendees.len() + gone.len();
     // As `notify` finds it.
-    let is_for_mail = is_announced && !occasion.attendees.is_empty() && email::mail_account(call).is_none();
+    let is_for_mail = is_announced && count > 0 && email::mail_account(call).is_none();
     let stays = is_for_mail && !backend::sends_invitations(account, calendar).await?;
     let is_announced = is_announced && !stays;
-    let is_outside =
-        is_announced && occasion.attendees.iter().any(|guest| email::is_outside(call, &guest.address));
-    let are_many = is_announced && occasion.attendees.len() > email::MANY;
-    let risk = if is_outside || are_many { Risk::High } else { risk };
+    let is_risky = count > email::MANY || guests.any(|guest| email::is_outside(call, &guest.address));
+    let risk = if is_announced && is_risky { Risk::High } else { risk };
     let mut text = heading(event::lines(occasion, old, call.zone()));
     let whose = account_line(call, AccountService::Calendar, account);
     text.extend(whose.map(|line| format!("\n- {line}")));
@@ -505,10 +512,15 @@ async fn preview(
         text.push_str(&format!("\n- {}", l10n::calendar::instance(at)));
     }
     let only_yours = host(call, account, occasion).map(l10n::calendar::only_yours);
+    // Whoever is invited is a target.
+    let goes_to = match is_announced && only_yours.is_none() {
+        true => gone.iter().map(|guest| guest.address.clone()).collect(),
+        false => Vec::new(),
+    };
     if let Some(line) = only_yours.or_else(|| stays.then(l10n::calendar::nobody_told)) {
         text.push_str(&format!("\n- {line}"));
     }
-    Ok(Preview { risk, text: Some(text), stays })
+    Ok(Preview { risk, text: Some(text), stays, goes_to })
 }
 
 /// The series without a part of it; none when nothing is left.
@@ -527,7 +539,11 @@ fn without(
 }
 
 /// One event of a series, by when it would start by the rule.
-fn instance_of(call: &CallContext<'_>, series: &Series, instance: &EventTime) -> Result<CalendarEvent> {
+pub(super) fn instance_of(
+    call: &CallContext<'_>,
+    series: &Series,
+    instance: &EventTime,
+) -> Result<CalendarEvent> {
     let at = instance.instant(call.zone());
     let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
     let found = series.occurrences(nearby, call.zone(), MAX_INSTANCES)?;

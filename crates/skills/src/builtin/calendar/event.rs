@@ -15,6 +15,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
+use super::invitations::is_visible;
 use crate::SkillError;
 use crate::builtin::{CallContext, read_rule};
 
@@ -253,7 +254,7 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
 }
 
 /// Everything about an event for a person to approve: what and when in the first line, and a line for each of the rest.
-/// Of an event that changes, what it is now stands before what it will be.
+/// Of an event that changes, what it is now stands before what it will be, and what stays only if it says who hears of it.
 pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone: Tz) -> String {
     let changed = |of: &dyn Fn(&CalendarEvent) -> String| {
         let new = of(occasion);
@@ -276,16 +277,18 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
     let invited = |event: &CalendarEvent| {
         event.attendees.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
     };
-    let mut add = |line: fn(String) -> String, value: String| {
-        if !value.is_empty() {
+    let is_told = old.is_some_and(|old| is_visible(old, occasion));
+    let mut add = |line: fn(String) -> String, of: &dyn Fn(&CalendarEvent) -> String, is_shown: bool| {
+        let (value, is_new) = (changed(of), old.is_none_or(|old| of(old) != of(occasion)));
+        if !value.is_empty() && (is_new || is_shown) {
             text.push_str(&format!("\n- {}", line(value)));
         }
     };
-    add(l10n::calendar::place, changed(&|event| one_line(&event.location, 200)));
-    add(l10n::calendar::rule, changed(&repeats));
-    add(l10n::calendar::guests, changed(&invited));
-    add(l10n::calendar::reminder, changed(&reminders));
-    add(l10n::calendar::notes, changed(&|event| event.notes.clone()));
+    add(l10n::calendar::place, &|event| one_line(&event.location, 200), false);
+    add(l10n::calendar::rule, &repeats, false);
+    add(l10n::calendar::guests, &invited, is_told);
+    add(l10n::calendar::reminder, &reminders, false);
+    add(l10n::calendar::notes, &|event| event.notes.clone(), false);
     text
 }
 
@@ -322,6 +325,7 @@ mod tests {
         assert_eq!(line(&[10], &[60, 0]), reminder("10 minutes before → 1 hour before, when it starts"));
         assert_eq!(line(&[10], &[]), reminder("10 minutes before → none"));
         assert_eq!(line(&[], &[]), None);
+        assert_eq!(line(&[10], &[10]), None, "what stays is no change");
         assert_eq!(item(&event(&[10]), "", Tz::UTC)["reminders"], json!([10]));
     }
 }

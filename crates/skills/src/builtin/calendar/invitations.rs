@@ -18,7 +18,7 @@ use crate::{Approved, Failure, Result};
 
 /// The subject of a mail to attendees.
 #[derive(Clone, Copy)]
-enum NoticeKind {
+pub(super) enum NoticeKind {
     Invitation,
     Update,
     Cancellation,
@@ -34,30 +34,31 @@ pub(super) struct Notice {
 
 impl Notice {
     /// The event, or one of the series, as it is now; none when nobody is invited.
-    pub(super) fn invitation(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>> {
+    pub(super) fn request(
+        kind: NoticeKind,
+        series: &Series,
+        occasion: CalendarEvent,
+    ) -> Result<Option<Self>> {
         let to = occasion.attendees.clone();
         if to.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { kind: NoticeKind::Invitation, occasion, to, calendar: series.request()? }))
+        Ok(Some(Self { kind, occasion, to, calendar: series.request()? }))
     }
 
-    /// The event that they were invited to before, or one of the series, as it is now; none when nobody is invited.
-    pub(super) fn update(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>> {
-        let invitation = Self::invitation(series, occasion)?;
-        Ok(invitation.map(|invitation| Self { kind: NoticeKind::Update, ..invitation }))
+    /// The event, or one of the series, is cancelled.
+    pub(super) fn cancellation(occasion: CalendarEvent, calendar: String) -> Self {
+        let to = occasion.attendees.clone();
+        Self { kind: NoticeKind::Cancellation, occasion, to, calendar }
     }
 
-    /// The event, or one of the series, is cancelled; none when nobody gets a mail.
-    pub(super) fn cancellation(occasion: CalendarEvent, to: Vec<Attendee>, calendar: String) -> Option<Self> {
-        (!to.is_empty()).then_some(Self { kind: NoticeKind::Cancellation, occasion, to, calendar })
+    /// The same to the guests with these addresses alone.
+    pub(super) fn to_those(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
+        self.to.retain(|guest| is_meant(&guest.address));
+        self
     }
 
-    fn names(&self) -> String {
-        self.to.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
-    }
-
-    fn mail(&self, call: &CallContext<'_>, account: Option<&ConnectedAccount>, number: usize) -> Draft {
+    fn mail(&self, call: &CallContext<'_>, number: usize) -> Draft {
         let CalendarEvent { title, start, end, notes, .. } = &self.occasion;
         let zone = call.zone();
         let party = |guest: &Attendee| Address {
@@ -70,13 +71,28 @@ impl Notice {
             NoticeKind::Cancellation => l10n::calendar::cancellation(title),
         };
         Draft {
-            to: self.to.iter().filter(|guest| !is_own(call, account, guest)).map(party).collect(),
+            to: self.to.iter().map(party).collect(),
             subject,
             body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
             invitation: Some(self.calendar.clone()),
             ..email::blank(call, number)
         }
     }
+}
+
+pub(super) fn is_guest(occasion: &CalendarEvent, address: &str) -> bool {
+    occasion.attendees.iter().any(|guest| guest.address.eq_ignore_ascii_case(address))
+}
+
+/// The addresses of those who get one of these mails, each once.
+fn addresses(notices: &[Notice]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for guest in notices.iter().flat_map(|notice| &notice.to) {
+        if !found.contains(&guest.address) {
+            found.push(guest.address.clone());
+        }
+    }
+    found
 }
 
 /// The person, as guests see them: as they write emails, or by the address of a calendar whose account has no email.
@@ -124,53 +140,84 @@ pub(super) fn host(
     (!call.accounts.all().all.iter().any(is_own)).then(|| one_line(&organizer.address, 100))
 }
 
-/// Sends these mails in order. Returns notes about that.
+/// What guests were told.
+#[derive(Default)]
+pub(super) struct Told {
+    /// A line about each email.
+    pub(super) notes: Vec<String>,
+    /// The addresses of those who have got one, as far as we know.
+    pub(super) guests: Vec<String>,
+}
+
+impl Told {
+    pub(super) fn only(note: impl IntoIterator<Item = String>) -> Self {
+        Self { notes: note.into_iter().collect(), guests: Vec::new() }
+    }
+}
+
+/// Sends these mails in order, numbered from `first` on.
 pub(super) async fn notify(
     call: &CallContext<'_>,
-    account: Option<&ConnectedAccount>,
-    notices: Vec<Notice>,
-    calendar: Option<&str>,
+    (account, calendar): (Option<&ConnectedAccount>, Option<&str>),
+    mut notices: Vec<Notice>,
+    first: usize,
     approved: &Approved,
-) -> Result<Vec<String>> {
-    let Some(first) = notices.first() else { return Ok(Vec::new()) };
-    if !invites_to(call, account, &first.occasion) {
-        let host = host(call, account, &first.occasion);
-        return Ok(host.map(l10n::calendar::only_yours).into_iter().collect());
+) -> Result<Told> {
+    if let Some(Notice { occasion, .. }) = notices.first()
+        && !invites_to(call, account, occasion)
+    {
+        return Ok(Told::only(host(call, account, occasion).map(l10n::calendar::only_yours)));
     }
-    let names = first.names();
+    notices.iter_mut().for_each(|notice| notice.to.retain(|guest| !is_own(call, account, guest)));
+    notices.retain(|notice| !notice.to.is_empty());
+    if notices.is_empty() {
+        return Ok(Told::default());
+    }
+    let names = addresses(&notices).join(", ");
     if backend::sends_invitations(account, calendar).await? {
-        return Ok(vec![l10n::calendar::told_by_server(names)]);
+        return Ok(Told::only([l10n::calendar::told_by_server(names)]));
     }
     if email::mail_account(call).is_none() {
-        return Ok(vec![match call.accounts.all().check(AccountService::Mail) {
+        return Ok(Told::only([match call.accounts.all().check(AccountService::Mail) {
             Ok(()) => l10n::calendar::not_told_no_account(names),
             Err(error) => l10n::calendar::not_told(names, error),
-        }]);
+        }]));
     }
-    let mut notes = Vec::new();
-    for (number, notice) in notices.iter().enumerate() {
-        let names = notice.names();
-        let note = match notice.kind {
-            NoticeKind::Invitation => l10n::calendar::invited(&names),
-            NoticeKind::Update => l10n::calendar::told_of_change(&names),
-            NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(&names),
-        };
-        match email::send_once(call, notice.mail(call, account, number), number, approved).await {
-            // Two mails about the two parts of a series may go to the same people: they are named once.
-            Ok(_) if notes.contains(&note) => {}
-            Ok(_) => notes.push(note),
+    let mut told = Told::default();
+    for (at, notice) in notices.iter().enumerate() {
+        let guests = addresses(std::slice::from_ref(notice));
+        let names = guests.join(", ");
+        let number = first + at;
+        match email::send_once(call, notice.mail(call, number), number, approved).await {
+            Ok(_) => {
+                let note = match notice.kind {
+                    NoticeKind::Invitation => l10n::calendar::invited(names),
+                    NoticeKind::Update => l10n::calendar::told_of_change(names),
+                    NoticeKind::Cancellation => l10n::calendar::told_of_cancellation(names),
+                };
+                // Two mails about the two parts of a series may go to the same people: they are named once.
+                if !told.notes.contains(&note) {
+                    told.notes.push(note);
+                }
+                told.guests.extend(guests);
+            }
             // The calendar is changed all the same, which is what the call was for.
             Err(Failure::Skill(error)) => {
-                notes.push(match error.unknown {
-                    true => l10n::calendar::perhaps_told(names),
-                    false => l10n::calendar::not_told(names, error),
-                });
-                return Ok(notes);
+                let mut left = &notices[at..];
+                if error.unknown {
+                    told.notes.push(l10n::calendar::perhaps_told(names));
+                    told.guests.extend(guests);
+                    left = &left[1..];
+                }
+                if !left.is_empty() {
+                    told.notes.push(l10n::calendar::not_told(addresses(left).join(", "), error));
+                }
+                return Ok(told);
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(notes)
+    Ok(told)
 }
 
 /// Whether attendees would see a difference: our reminders are our own business.
@@ -198,22 +245,21 @@ impl Update<'_> {
         stamp: DateTime<Utc>,
     ) -> Result<Vec<Notice>> {
         if let Some(tail) = self.tail {
-            let head = Notice::update(self.after, self.after.event()?)?;
-            return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());
+            let head = Notice::request(NoticeKind::Update, self.after, self.after.event()?)?;
+            let rest = Notice::request(NoticeKind::Invitation, tail, tail.event()?)?;
+            return Ok(head.into_iter().chain(rest).collect());
         }
-        let is_invited = |old: &&Attendee| {
-            self.new.attendees.iter().any(|new| new.address.eq_ignore_ascii_case(&old.address))
-        };
-        let gone: Vec<Attendee> =
-            self.old.attendees.iter().filter(|guest| !is_invited(guest)).cloned().collect();
-        // One email for all: after a crash nobody knows which of them are new.
-        let has_stayed = gone.len() < self.old.attendees.len();
-        let tell = if has_stayed { Notice::update } else { Notice::invitation };
-        let cancellation = match gone.is_empty() {
+        let (was_guest, is_guest) =
+            (|address: &str| is_guest(self.old, address), |address: &str| is_guest(self.new, address));
+        let cancellation = match self.old.attendees.iter().all(|guest| is_guest(&guest.address)) {
             true => None,
-            false => Notice::cancellation(self.old.clone(), gone, before.cancel(instance, stamp)?),
+            false => Some(Notice::cancellation(self.old.clone(), before.cancel(instance, stamp)?)),
         };
-        let news = tell(self.after, self.new.clone())?;
-        Ok(cancellation.into_iter().chain(news).collect())
+        let cancellation = cancellation.map(|notice| notice.to_those(|address| !is_guest(address)));
+        let request = |kind| Notice::request(kind, self.after, self.new.clone());
+        let update = request(NoticeKind::Update)?.map(|notice| notice.to_those(was_guest));
+        let invitation = request(NoticeKind::Invitation)?;
+        let invitation = invitation.map(|notice| notice.to_those(|address| !was_guest(address)));
+        Ok([cancellation, update, invitation].into_iter().flatten().collect())
     }
 }

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
 use backend::{Scope, StoredEvent};
-pub(super) use restore::{put_back, tells_guests};
+pub(super) use restore::{hearers, put_back};
 pub use today::agenda;
 pub use watched::{ComingEvent, coming_to};
 

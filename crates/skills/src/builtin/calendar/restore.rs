@@ -1,15 +1,16 @@
-//! Puts an event back as it was.
+//! Puts an event back as it was, and tells that to the guests who were told of the change.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, Zone};
+use adjutant_l10n as l10n;
 use adjutant_store::Batch;
 use adjutant_types::AccountId;
 use chrono_tz::Tz;
 
 use super::backend::{self, Change, Scope, StoredEvent};
-use super::invitations::{invites_to, is_visible};
-use crate::accounts::ConnectedAccount;
+use super::changes::instance_of;
+use super::invitations::{Notice, NoticeKind, Update, invites_to, is_guest, is_visible, notify};
 use crate::builtin::CallContext;
-use crate::builtin::undo::{Outcome, without_writing};
+use crate::builtin::undo::{Outcome, Telling, without_writing};
 use crate::{ErrorKind, Failure, Result};
 
 /// The content of an event, without the wording: servers may write the same event in other words. Microsoft keeps neither
@@ -57,44 +58,86 @@ fn seen_by_guests(before: Option<&Series>, after: Option<&Series>) -> Option<Cal
     events.find(|event| !event.attendees.is_empty())
 }
 
-/// How putting an event back ends. We tell no guests of it, but their server may.
-async fn done(
-    call: &CallContext<'_>,
-    account: Option<&ConnectedAccount>,
-    before: Option<&Series>,
-    after: Option<&Series>,
-) -> Result<Outcome> {
-    match seen_by_guests(before, after).filter(|event| invites_to(call, account, event)) {
-        Some(_) => Ok(Outcome::Seen { are_told: backend::sends_invitations(account, None).await? }),
-        None => Ok(Outcome::Done),
-    }
-}
-
 fn read(text: Option<&str>) -> Option<Series> {
     text.and_then(|text| Series::read(text).ok())
 }
 
-/// Whether guests hear of it if an event is put back.
-pub(in crate::builtin) async fn tells_guests(
+/// Who hears of it if an event is put back: the addresses of its guests whom our emails `told` of the change; or whether its
+/// server tells all of them.
+pub(in crate::builtin) async fn hearers(
     call: &CallContext<'_>,
     account: &AccountId,
     (before, after): (Option<&str>, Option<&str>),
-) -> Result<bool> {
-    let Some(scope) = Scope::of_change(call, account) else { return Ok(false) };
-    let done = done(call, scope.account(), read(before).as_ref(), read(after).as_ref()).await?;
-    Ok(done == Outcome::Seen { are_told: true })
+    told: &[String],
+) -> Result<(Vec<String>, bool)> {
+    let Some(scope) = Scope::of_change(call, account) else { return Ok((Vec::new(), false)) };
+    let (before, after) = (read(before), read(after));
+    let seen = seen_by_guests(before.as_ref(), after.as_ref());
+    if seen.filter(|event| invites_to(call, scope.account(), event)).is_none() {
+        return Ok((Vec::new(), false));
+    }
+    if backend::sends_invitations(scope.account(), None).await? {
+        return Ok((Vec::new(), true));
+    }
+    let versions: Vec<CalendarEvent> = before.iter().chain(&after).flat_map(events_of).collect();
+    let mut hear = told.to_vec();
+    hear.retain(|address| versions.iter().any(|event| is_guest(event, address)));
+    Ok((hear, false))
 }
 
-/// Puts an event back, if it is as `after` says.
+/// The only day of a series that two versions of it have differently.
+fn changed_day(left: &Series, back: &Series) -> Option<EventTime> {
+    let ((old, old_days), (new, new_days)) = (content(left)?, content(back)?);
+    let gone = old_days.iter().filter(|day| !new_days.contains(day));
+    let mut changed = gone.chain(new_days.iter().filter(|day| !old_days.contains(day)));
+    let first = changed.next()?.instance.clone();
+    let is_all = !is_visible(&old, &new) && changed.all(|day| day.instance == first);
+    first.filter(|_| is_all)
+}
+
+/// The mails about an event that is put back, from what the change had left of it, to the guests with these addresses.
+fn notices(
+    call: &CallContext<'_>,
+    (left, back): (Option<&Series>, Option<&Series>),
+    hear: &[String],
+) -> Result<Vec<Notice>> {
+    // The day of an override may be far from the one that the rule gives.
+    let on = |series: &Series, day: &EventTime| -> Result<CalendarEvent> {
+        let other = series.overrides()?.into_iter().find(|other| other.instance.as_ref() == Some(day));
+        other.map_or_else(|| instance_of(call, series, day), Ok)
+    };
+    let all = match (left, back) {
+        _ if hear.is_empty() => Vec::new(),
+        (Some(left), Some(back)) => {
+            let day = changed_day(left, back);
+            let (old, new) = match &day {
+                Some(day) => (on(left, day)?, on(back, day)?),
+                None => (left.event()?, back.event()?),
+            };
+            let update = Update { old: &old, new: &new, after: back, tail: None };
+            update.notices(left, day.as_ref(), call.now())?
+        }
+        (Some(left), None) => vec![Notice::cancellation(left.event()?, left.cancel(None, call.now())?)],
+        (None, Some(back)) => {
+            Notice::request(NoticeKind::Invitation, back, back.event()?)?.into_iter().collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let hears = |address: &str| hear.iter().any(|other| other.eq_ignore_ascii_case(address));
+    Ok(all.into_iter().map(|notice| notice.to_those(hears)).collect())
+}
+
+/// Puts an event back, if it is as `after` says, and tells that to those whom our emails `told` of the change.
 pub(in crate::builtin) async fn put_back(
     call: &CallContext<'_>,
-    account: &AccountId,
-    uid: &str,
-    (before, after): (Option<&str>, Option<&str>),
+    (account, uid): (&AccountId, &str),
+    versions: (Option<&str>, Option<&str>),
+    told: &[String],
+    telling: &mut Telling<'_>,
     writes: &mut Batch,
 ) -> Result<Outcome> {
     let Some(scope) = Scope::of_change(call, account) else { return Ok(Outcome::Impossible) };
-    let (mut before, after) = (read(before), read(after));
+    let (before, after) = (read(versions.0), read(versions.1));
     let now: Option<StoredEvent<'_>> = backend::find(call, &scope, uid).await?;
     let (old, new) = (before.as_ref().map(content), after.as_ref().map(content));
     let settled =
@@ -104,30 +147,53 @@ pub(in crate::builtin) async fn put_back(
     if let Some(outcome) = settled_now.filter(|outcome| !call.is_retry || *outcome != Outcome::Done) {
         return Ok(outcome);
     }
-    let done = done(call, scope.account(), before.as_ref(), after.as_ref()).await?;
-    if settled_now.is_some() {
-        return Ok(done);
-    }
-    if let (Some(now), Some(before)) = (&now, &mut before) {
-        before.follow(&now.series, call.now());
-    }
-    let change = match (&now, &before) {
-        (Some(now), Some(before)) => Change::Update(now, before),
-        (Some(now), None) => Change::Delete(now),
-        (None, Some(before)) => Change::Create(before, scope.account(), None),
-        (None, None) => return Ok(done),
+    let (hear, by_server) = hearers(call, account, versions, told).await?;
+    let place = (scope.account(), now.as_ref().and_then(StoredEvent::calendar_name));
+    let found = now.as_ref().map(|now| &now.series);
+    let (left, back) = match (found, before) {
+        (found, _) if settled_now.is_some() => (after.as_ref(), found.cloned()),
+        (Some(found), Some(mut back)) => {
+            back.follow(found, call.now());
+            (Some(found), Some(back))
+        }
+        (None, Some(mut back)) if !hear.is_empty() => {
+            // To its guests it was canceled, under the next number.
+            let mut canceled = back.clone();
+            canceled.follow(&back, call.now());
+            back.follow(&canceled, call.now());
+            (None, Some(back))
+        }
+        versions => versions,
     };
-    match backend::apply(call, change, writes).await {
-        Ok(()) => Ok(done),
+    let notices = notices(call, (left, back.as_ref()), &hear)?;
+    let change = match (&now, &back) {
+        _ if settled_now.is_some() => None,
+        (Some(now), Some(back)) => Some(Change::Update(now, back)),
+        (Some(now), None) => Some(Change::Delete(now)),
+        (None, Some(back)) => Some(Change::Create(back, scope.account(), None)),
+        (None, None) => None,
+    };
+    // As every cancellation, before the event is gone, and with it how often it was changed.
+    let (early, late) = if back.is_none() { (notices, Vec::new()) } else { (Vec::new(), notices) };
+    telling.notes.extend(notify(call, place, early, telling.number, telling.approved).await?.notes);
+    let written = match change {
+        Some(change) => backend::apply(call, change, writes).await,
+        None => Ok(()),
+    };
+    match written {
+        Ok(()) => {}
         // Whether somebody else was faster, the event itself says: the server may just have failed.
         Err(Failure::Skill(error)) if matches!(error.kind, ErrorKind::Tool | ErrorKind::NotFound) => {
             match settled(backend::find(call, &scope, uid).await?.as_ref()) {
-                Some(Outcome::Done) => Ok(done),
-                outcome => outcome.ok_or_else(|| error.into()),
+                Some(Outcome::Done) => {}
+                outcome => return outcome.ok_or_else(|| error.into()),
             }
         }
-        Err(error) => Err(error),
+        Err(error) => return Err(error),
     }
+    telling.notes.extend(notify(call, place, late, telling.number, telling.approved).await?.notes);
+    telling.notes.extend(by_server.then(l10n::undo::guests_told));
+    Ok(Outcome::Done)
 }
 
 #[cfg(test)]
@@ -175,6 +241,8 @@ mod tests {
         };
         let (nobody, open, answered) = (weekly(""), invited("NEEDS-ACTION"), invited("ACCEPTED"));
         assert!(seen_by_guests(Some(&nobody), Some(&open)).is_some());
+        assert_eq!(changed_day(&nobody, &open), open.overrides().unwrap()[0].instance);
+        assert_eq!(changed_day(&series(14, ""), &series(15, "")), None);
         assert!(content(&open) != content(&answered), "the answer would be overwritten");
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 pub use account::ContactsAccount;
 use account::Entry;
 pub use recipients::contacts_among;
-pub(super) use recipients::recipients;
+pub(crate) use recipients::recipients;
 pub(super) use restore::put_back;
 
 use adjutant_store::Batch;

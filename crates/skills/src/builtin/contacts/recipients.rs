@@ -16,10 +16,7 @@ use crate::builtin::{CallContext, email};
 
 /// Mail addresses for the check of [`adjutant_turn::trust`]: with the names that only this person's contacts, or an address of
 /// the own domain, know each by.
-pub(in crate::builtin) async fn recipients(
-    call: &CallContext<'_>,
-    parties: &[Address],
-) -> Result<Vec<Target>> {
+pub(crate) async fn recipients(call: &CallContext<'_>, parties: &[Address]) -> Result<Vec<Target>> {
     let own = email::writer(call).address;
     let parties = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
     let entries = match call.accounts.all().check(AccountService::Contacts) {

@@ -203,7 +203,7 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     {
         text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
     }
-    Ok(Preview { risk, text: Some(text), stays: !has_account })
+    Ok(Preview { risk, text: Some(text), stays: !has_account, ..Preview::default() })
 }
 
 /// A mail as the person is shown it, with the names of its files.

@@ -7,16 +7,17 @@
 //! - What reached other people can't be taken back, and that is said too. Where nothing could be, the call fails, and the
 //!   next one goes on with what was done before.
 //! - A question of a later turn stays open, and that is said. What its turn has done already can't be undone meanwhile.
-//! - Guests of an event that is put back are told by its server or not at all, and which of these is said.
+//! - Guests of an event that is put back hear of it as they heard of the change, from its server or by our emails; who was
+//!   told nothing then is told nothing now.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
 
 mod steps;
 
 use adjutant_l10n as l10n;
-use serde_json::json;
+use serde_json::{Value, json};
 
-pub(super) use steps::Outcome;
+pub(super) use steps::{Outcome, Telling};
 pub use steps::{Step, left};
 
 use adjutant_store::executions::{self, UndoRow};
@@ -29,10 +30,10 @@ use adjutant_types::{
     ours,
 };
 
-use super::{CallContext, Idempotency, Preview, calendar, under};
-use crate::accounts::PersonAccounts;
+use super::{CallContext, Idempotency, Preview, calendar, email, under};
+use crate::accounts::{CallAccounts, PersonAccounts};
 use crate::call::CallError;
-use crate::{ErrorKind, Failure, Handler, Output, Registry, Result, Risk, SkillError};
+use crate::{Approved, ErrorKind, Failure, Handler, Output, Registry, Result, Risk, SkillError};
 
 /// How many turns back the last effect may be. A message and docs/security.md say so.
 const TURNS: i64 = 10;
@@ -73,7 +74,7 @@ pub(super) fn without_writing<T: PartialEq>(now: &T, before: &T, after: &T) -> O
 }
 
 /// Takes back the effects of the last turn that had any.
-pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
+pub(super) async fn last(call: &CallContext<'_>, approved: &Approved, writes: &mut Batch) -> Result<Output> {
     let (turn, effects) = last_turn(call).await?.unwrap_or_default();
     let waiting = waiting_since(call, &turn).await?;
     if effects.is_empty() {
@@ -81,22 +82,27 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     }
     let changes = joined(&effects);
     let mut outcomes: Vec<Outcome> = effects.iter().map(|row| outcome_without_steps(call, row)).collect();
-    let mut has_undone = false;
-    for (step, rows) in changes.iter().rev() {
-        let outcome = step.take_back(call, writes).await.map_err(to_be_tried_again)?;
-        has_undone |= outcome.is_done();
+    let (mut has_undone, mut telling) = (false, Telling { approved, number: 0, notes: Vec::new() });
+    for (at, (step, rows)) in changes.iter().rev().enumerate() {
+        // The same after a crash, whatever became of the steps before it, which take three at most.
+        telling.number = 3 * at;
+        let accounts = accounts_of(call, &effects[rows[0]]);
+        let call = CallContext { accounts: &accounts, ..*call };
+        let outcome = step.take_back(&call, &mut telling, writes).await.map_err(to_be_tried_again)?;
+        has_undone |= outcome == Outcome::Done;
         rows.iter().for_each(|row| outcomes[*row] = outcomes[*row].and(outcome));
     }
     // A thing that was made from outside text repeats that text.
     let taint: Taint = effects.iter().map(|row| &row.taint).collect();
     let (mut lines, mut count) = (Vec::new(), 0);
     for (row, outcome) in effects.iter().zip(outcomes).rev() {
-        if outcome.is_done() {
+        let is_done = outcome == Outcome::Done;
+        if is_done {
             executions::mark_undone(writes, &row.id, call.execution);
             count += 1;
         }
         let text = line(row, what(call.registry, row), outcome, taint.is_clean());
-        lines.push((!outcome.is_done(), text));
+        lines.push((!is_done, text));
     }
     // A receipt begins with what was done.
     lines.sort_by_key(|(is_left, _)| *is_left);
@@ -109,8 +115,10 @@ pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<O
     if !taint.is_clean() {
         data["sources"] = json!(taint.label());
     }
-    let lines: Vec<String> = lines.iter().map(ErrorText::whole).chain(waiting).collect();
-    Ok(Output::outside_if(!taint.is_clean(), lines.join("\n"), data))
+    let lines: Vec<String> = lines.iter().map(ErrorText::whole).collect();
+    telling.notes.dedup();
+    telling.notes.extend(waiting);
+    Ok(Output::outside_if(!taint.is_clean(), under(lines.join("\n"), telling.notes), data))
 }
 
 /// A server's refusal is for now: only our own says that a thing can't be undone, so that the next undo passes it over.
@@ -128,14 +136,15 @@ fn line(row: &UndoRow, what: String, outcome: Outcome, is_clean: bool) -> ErrorT
         |text: String| if is_clean { ours!("{}", Own(text)) } else { ours!("{}", FromOutside(text)) };
     match outcome {
         Outcome::Done => by_origin(undone(row, what)),
-        Outcome::Seen { are_told } => {
-            let whether = if are_told { l10n::undo::guests_told() } else { l10n::undo::guests_not_told() };
-            by_origin(undone(row, what)).and("\n").and(ours!("{}", Own(whether)))
-        }
         Outcome::Changed => ours!(l10n::undo::changed_since, by_origin(what)),
         Outcome::Sent => ours!(l10n::undo::sent, by_origin(what)),
         Outcome::Impossible => ours!(l10n::undo::impossible, by_origin(what)),
     }
+}
+
+/// The accounts that a call worked with: what it told others, they hear from the same mailbox.
+fn accounts_of(call: &CallContext<'_>, row: &UndoRow) -> CallAccounts {
+    CallAccounts::journalled(call.accounts.all().clone(), row.account.clone())
 }
 
 /// The changes of these calls and who made each, oldest first. A thing that changed twice is put back once.
@@ -195,21 +204,32 @@ pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
     Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
 }
 
-/// What would be taken back. It is as risky as telling guests where a server does that.
+/// What would be taken back. It is as risky as what guests hear of it: from a server, or as an email to them.
 pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
     let Some((_, rows)) = last_turn(call).await? else { return Ok(Preview::default()) };
-    let text = Some(l10n::undo::take_back(in_words(call, &rows)));
-    let mut preview = Preview { text, ..Preview::default() };
-    for (step, _) in joined(&rows) {
-        if let Step::Event { before, after, account, .. } = step
-            && preview.risk < Risk::High
-            && calendar::tells_guests(call, &account, (before.as_deref(), after.as_deref())).await?
-        {
-            preview.risk = Risk::High;
-            preview.text = preview.text.map(|text| format!("{text}\n- {}", l10n::undo::guests_told()));
+    let mut text = l10n::undo::take_back(in_words(call, &rows));
+    let (mut risk, mut goes_to, mut is_told) = (Risk::Low, Vec::new(), false);
+    for (step, made_by) in joined(&rows) {
+        let Step::Event { before, after, account, told, .. } = step else { continue };
+        let accounts = accounts_of(call, &rows[made_by[0]]);
+        let call = CallContext { accounts: &accounts, ..*call };
+        let versions = (before.as_deref(), after.as_deref());
+        let (hear, by_server) = calendar::hearers(&call, &account, versions, &told).await?;
+        is_told |= by_server;
+        for address in hear {
+            risk = risk.max(if email::is_outside(&call, &address) { Risk::High } else { Risk::Medium });
+            if !goes_to.contains(&address) {
+                goes_to.push(address);
+            }
         }
     }
-    Ok(preview)
+    if is_told || goes_to.len() > email::MANY {
+        risk = Risk::High;
+    }
+    if is_told {
+        text.push_str(&format!("\n- {}", l10n::undo::guests_told()));
+    }
+    Ok(Preview { risk, text: Some(text), goes_to, ..Preview::default() })
 }
 
 /// What would be taken back, in words.
@@ -222,7 +242,17 @@ fn in_words(call: &CallContext<'_>, rows: &[UndoRow]) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// What a call of this person changed.
+/// Keeps in the row of a running call what it is about to change: after a crash, nothing else says how that was.
+pub(super) async fn keep(call: &CallContext<'_>, steps: Option<Value>) -> Result<(), StoreError> {
+    // What is in our own store alone changes together with the end of the row.
+    let Some(steps) = steps.filter(|_| call.effect != Idempotency::OwnStore) else { return Ok(()) };
+    let mut batch = call.ctx.batch();
+    executions::set_undo(&mut batch, call.execution, &steps.to_string());
+    call.store().write(batch).await?;
+    Ok(())
+}
+
+/// What a call of this person changed, or is about to.
 pub(super) async fn changes_of(
     call: &CallContext<'_>,
     execution: &ExecutionId,
@@ -261,9 +291,10 @@ async fn effects_of(call: &CallContext<'_>, turn: &TurnId) -> Result<(Vec<UndoRo
     let is_refusal = rows.iter().any(was_refused);
     rows.retain(|row| {
         let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
-        let may_change = || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect());
-        let has_effect = row.skill != "assistant.undo" && (row.undo.is_some() || may_change());
-        is_call && row.undone_by.is_none() && has_effect
+        let by_skill = || call.registry.get(&row.skill).is_some_and(|skill| skill.has_effect());
+        // Without steps, it found all as it should be.
+        let has_effect = row.undo.as_deref().map_or_else(by_skill, |steps| steps != "[]");
+        is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect
     });
     Ok((rows, is_refusal))
 }

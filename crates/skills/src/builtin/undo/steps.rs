@@ -12,9 +12,9 @@ use adjutant_types::{AccountId, ConversationId, ScheduleState, TaskState, WatchS
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Result;
 use crate::builtin::watches::described;
 use crate::builtin::{CallContext, calendar, contacts, email, notes};
+use crate::{Approved, Result};
 
 /// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub enum Step {
         /// The account that it is in; empty: our own store, or that of the configuration.
         #[serde(default)]
         account: AccountId,
+        /// The addresses of the guests whom our emails told of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        told: Vec<String>,
     },
     /// vCard texts.
     Contact {
@@ -95,22 +98,23 @@ pub(in crate::builtin) enum Outcome {
     Changed,
     /// Other people have got it.
     Sent,
-    /// Done, and an event's guests see it: whether its server tells them.
-    Seen {
-        are_told: bool,
-    },
     Impossible,
 }
 
 impl Outcome {
-    pub(super) fn is_done(self) -> bool {
-        matches!(self, Self::Done | Self::Seen { .. })
-    }
-
     /// Of two steps of one call.
     pub(super) fn and(self, other: Self) -> Self {
-        if self == Self::Done || (self.is_done() && !other.is_done()) { other } else { self }
+        if self == Self::Done { other } else { self }
     }
+}
+
+/// Telling the guests of events what is undone.
+pub(in crate::builtin) struct Telling<'a> {
+    pub(in crate::builtin) approved: &'a Approved,
+    /// The number of the first email of the step.
+    pub(in crate::builtin) number: usize,
+    /// A line about each.
+    pub(in crate::builtin) notes: Vec<String>,
 }
 
 impl Step {
@@ -129,7 +133,7 @@ impl Step {
             }
             is_joined
         }
-        match (self, later) {
+        let is_joined = match (&mut *self, later) {
             (Self::Task { before, after }, Self::Task { before: next, after: last }) => {
                 let is_next = after.is_some()
                     && after.as_ref().map(without_reminder) == next.as_ref().map(without_reminder);
@@ -140,8 +144,8 @@ impl Step {
                 joined((before, after), last, is_next)
             }
             (
-                Self::Event { uid, before, after, account },
-                Self::Event { uid: same, before: next, after: last, account: there },
+                Self::Event { uid, before, after, account, .. },
+                Self::Event { uid: same, before: next, after: last, account: there, .. },
             )
             | (
                 Self::Contact { uid, before, after, account },
@@ -151,7 +155,11 @@ impl Step {
                 joined((before, after), last, is_next)
             }
             _ => false,
+        };
+        if let (true, Self::Event { told, .. }, Self::Event { told: more, .. }) = (is_joined, self, later) {
+            told.extend(more.iter().cloned());
         }
+        is_joined
     }
 
     /// The call's effect, where its result is a promise rather than a receipt.
@@ -203,7 +211,12 @@ impl Step {
     }
 
     /// Puts it back, if it is as the call left it.
-    pub(super) async fn take_back(&self, call: &CallContext<'_>, writes: &mut Batch) -> Result<Outcome> {
+    pub(super) async fn take_back(
+        &self,
+        call: &CallContext<'_>,
+        telling: &mut Telling<'_>,
+        writes: &mut Batch,
+    ) -> Result<Outcome> {
         match self {
             Self::Task { before, after } => Ok(task(call, before.as_ref(), after.as_ref(), writes).await?),
             Self::Memory { before, after, place } => {
@@ -220,8 +233,9 @@ impl Step {
                 None => Ok(Outcome::Changed),
             },
             Self::Stopped(row) => Ok(stopped(call, row, writes).await?),
-            Self::Event { uid, before, after, account } => {
-                calendar::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
+            Self::Event { uid, before, after, account, told } => {
+                let versions = (before.as_deref(), after.as_deref());
+                calendar::put_back(call, (account, uid), versions, told, telling, writes).await
             }
             Self::Contact { uid, before, after, account } => {
                 contacts::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
@@ -354,7 +368,13 @@ mod tests {
 
     fn event(account: &str, before: Option<&str>, after: &str) -> Step {
         let (before, after) = (before.map(str::to_owned), Some(after.to_owned()));
-        Step::Event { uid: "u".into(), before, after, account: account.into() }
+        Step::Event {
+            uid: "u".into(),
+            before,
+            after,
+            account: account.into(),
+            told: vec![account.to_owned()],
+        }
     }
 
     #[test]
@@ -362,12 +382,14 @@ mod tests {
         let mut made = event("work", None, "1");
         assert!(!made.take_in(&event("private", Some("1"), "2")));
         assert!(made.take_in(&event("work", Some("1"), "2")));
+        let Step::Event { told, .. } = made else { panic!() };
+        assert_eq!(told, ["work", "work"], "who was told of either");
     }
 
     #[test]
     fn steps_of_before_people_had_accounts_name_none() {
         let former = r#"{"event":{"uid":"u","before":null,"after":"1"}}"#;
-        let Ok(Step::Event { account, .. }) = serde_json::from_str(former) else { panic!() };
-        assert_eq!(account, AccountId::default());
+        let Ok(Step::Event { account, told, .. }) = serde_json::from_str(former) else { panic!() };
+        assert_eq!((account, told), (AccountId::default(), Vec::new()));
     }
 }
