@@ -513,10 +513,8 @@ async fn preview(
     }
     let only_yours = host(call, account, occasion).map(l10n::calendar::only_yours);
     // Whoever is invited is a target.
-    let goes_to = match is_announced && only_yours.is_none() {
-        true => gone.iter().map(|guest| guest.address.clone()).collect(),
-        false => Vec::new(),
-    };
+    let is_told = is_announced && only_yours.is_none();
+    let goes_to = gone.iter().filter(|_| is_told).map(|guest| guest.address.clone()).collect();
     if let Some(line) = only_yours.or_else(|| stays.then(l10n::calendar::nobody_told)) {
         text.push_str(&format!("\n- {line}"));
     }

@@ -4,6 +4,8 @@
 //! - Each mail goes once, by [`email::send_once`]; a call's mails go one after the other.
 //! - A cancellation goes out before the event is deleted: afterwards nobody would know whom to tell.
 
+use std::collections::BTreeSet;
+
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
 use adjutant_l10n as l10n;
 use adjutant_mail::{Address, Draft};
@@ -86,13 +88,8 @@ pub(super) fn is_guest(occasion: &CalendarEvent, address: &str) -> bool {
 
 /// The addresses of those who get one of these mails, each once.
 fn addresses(notices: &[Notice]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for guest in notices.iter().flat_map(|notice| &notice.to) {
-        if !found.contains(&guest.address) {
-            found.push(guest.address.clone());
-        }
-    }
-    found
+    let all = notices.iter().flat_map(|notice| &notice.to).map(|guest| guest.address.clone());
+    all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The person, as guests see them: as they write emails, or by the address of a calendar whose account has no email.

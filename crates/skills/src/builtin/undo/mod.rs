@@ -208,7 +208,7 @@ pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
 pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
     let Some((_, rows)) = last_turn(call).await? else { return Ok(Preview::default()) };
     let mut text = l10n::undo::take_back(in_words(call, &rows));
-    let (mut risk, mut goes_to, mut is_told) = (Risk::Low, Vec::new(), false);
+    let (mut goes_to, mut is_told, mut is_outside) = (Vec::new(), false, false);
     for (step, made_by) in joined(&rows) {
         let Step::Event { before, after, account, told, .. } = step else { continue };
         let accounts = accounts_of(call, &rows[made_by[0]]);
@@ -216,16 +216,16 @@ pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
         let versions = (before.as_deref(), after.as_deref());
         let (hear, by_server) = calendar::hearers(&call, &account, versions, &told).await?;
         is_told |= by_server;
-        for address in hear {
-            risk = risk.max(if email::is_outside(&call, &address) { Risk::High } else { Risk::Medium });
-            if !goes_to.contains(&address) {
-                goes_to.push(address);
-            }
-        }
+        is_outside |= hear.iter().any(|address| email::is_outside(&call, address));
+        goes_to.extend(hear);
     }
-    if is_told || goes_to.len() > email::MANY {
-        risk = Risk::High;
-    }
+    goes_to.sort();
+    goes_to.dedup();
+    let risk = match goes_to.len() {
+        many if is_told || is_outside || many > email::MANY => Risk::High,
+        0 => Risk::Low,
+        _ => Risk::Medium,
+    };
     if is_told {
         text.push_str(&format!("\n- {}", l10n::undo::guests_told()));
     }
