@@ -84,10 +84,7 @@ fn what_is_called_off_is_told_once() {
         let mut program = Program::start(&home, point);
         let one = json!({"id": id, "instance": "2030-03-11T15:00", "span": "one"});
         let done = said(&program.say("m2", &format!("calendar.delete_event {one}")));
-        let told = match point {
-            "skill-worked" => "Told the people invited by email",
-            _ => "Told bob@example.test by email that it's canceled",
-        };
+        let told = "Told bob@example.test by email that it's canceled";
         assert_eq!(done, format!("Deleted “{title}” on Mon 11 Mar 2030, 15:00\n{told}"), "{point}");
         insta::allow_duplicates! {
             insta::assert_debug_snapshot!(received(server, "bob", &format!("Canceled: {title}"), 1), @r#"
@@ -96,7 +93,33 @@ fn what_is_called_off_is_told_once() {
 ]
 "#);
         }
-        assert_eq!(program.finish(), (once_each(&["m2"]), true), "{point}");
+        let undone = said(&program.say("m3", "/undo"));
+        assert!(undone.ends_with("\nTold bob@example.test by email what changed"), "{point}: {undone}");
+        assert_eq!(program.finish(), (once_each(&["m2", "m3"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn a_deletion_that_a_crash_interrupts_is_told_once_and_can_be_undone() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["mail-sent", "skill-worked"] {
+        let (model, title) = (obedient(), format!("Gone {point}"));
+        let home = home(server, &model);
+        let mut chat = home.chat();
+        let event = json!({"title": title, "start": "2030-03-04T15:00", "attendees": ["bob@example.test"]});
+        chat.say("m1", &format!("calendar.create_event {event}"));
+        chat.finish_well();
+        let mut program = Program::start(&home, point);
+        let done = said(&program.say("m2", &format!("calendar.delete_event {}", json!({"id": id(&home)}))));
+        let told = "Told bob@example.test by email that it's canceled";
+        assert_eq!(done, format!("Deleted “{title}” on Mon 4 Mar 2030, 15:00\n{told}"), "{point}");
+        assert_eq!(arrived(server, ("bob", ""), &format!("Canceled: {title}"), 1).len(), 1, "{point}");
+        let undone = said(&program.say("m3", "/undo"));
+        assert!(undone.ends_with("\nInvited bob@example.test by email"), "{point}: {undone}");
+        assert_eq!(arrived(server, ("bob", ""), &format!("Invitation: {title}"), 2).len(), 2, "{point}");
+        assert_eq!(home.count("SELECT count(*) FROM objects"), 1, "{point}");
+        assert_eq!(program.finish(), (once_each(&["m2", "m3"]), true), "{point}");
         home.assert_tidy(point);
     }
 }

@@ -49,7 +49,6 @@ was-called = It was called “{ $title }”
 deleted-series = Deleted “{ $title }”, the whole series
 deleted-one = Deleted “{ $title }” on { $when }
 deleted-following = Deleted “{ $title }” from { $when } on
-deleted-before = The event is deleted
 # On a line under the receipt. $when: "10 minutes before".
 app-reminds = Your calendar app will remind you { $when }; say so if I should, too
 # $events: their titles, each with its times.
@@ -62,7 +61,6 @@ and-more = { $list } and { $count } more
 invited = Invited { $guests } by email
 told-of-change = Told { $guests } by email what changed
 told-of-cancellation = Told { $guests } by email that it's canceled
-guests-told = Told the people invited by email
 told-by-server = The calendar server is notifying { $guests }
 not-told-no-account = I couldn't notify { $guests }: no email account is connected
 not-told = I couldn't notify { $guests }: { $why }

@@ -62,6 +62,12 @@ impl<'a> StoredEvent<'a> {
         Some(Self { series, account: Some(account), calendar: calendar.to_owned(), location })
     }
 
+    /// One that a call has deleted.
+    pub(super) fn gone(series: Series, account: Option<&'a ConnectedAccount>) -> Self {
+        let location = Location::Server { url: String::new(), etag: None };
+        Self { series, account, calendar: String::new(), location }
+    }
+
     fn in_own_store(row: ObjectRow) -> Option<Self> {
         let series = Series::read(&row.text).ok()?;
         Some(Self { series, account: None, calendar: String::new(), location: Location::OwnStore(row) })

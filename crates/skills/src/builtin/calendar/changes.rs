@@ -2,7 +2,7 @@
 
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
 use adjutant_l10n as l10n;
-use adjutant_store::{Batch, executions};
+use adjutant_store::Batch;
 use adjutant_turn::trust::Thing;
 use adjutant_types::clock::rule;
 use adjutant_types::{AccountService, FromCall, FromOutside, FromStore, Own, ours};
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::clashes::Clashes;
 use super::invitations::{
-    Notice, NoticeKind, Told, Update, host, invites_to, is_guest, is_visible, notify, own_party,
+    Notice, NoticeKind, Update, host, invites_to, is_guest, is_visible, notify, own_party,
 };
 use super::restore::{comparable, events_of};
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
-use crate::builtin::merged::{account_line, id_of, labelled};
+use crate::builtin::merged::{account_line, id_of, labelled, of_step};
 use crate::builtin::undo::{self, Step};
 use crate::builtin::{CallContext, Preview, contacts, email, is_named, joined, under};
-use crate::{Approved, ErrorKind, Failure, Output, Result, Risk, SkillError};
+use crate::{Approved, Output, Result, Risk, SkillError};
 
 /// How the UIDs of the series end that calls make.
 const OWN_UID: &str = "@adjutant";
@@ -126,7 +126,7 @@ pub(super) async fn update(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output> {
-    let (stored, is_done) = to_update(call).await?;
+    let (stored, is_done) = to_change(call).await?;
     let part = part(call, &stored.series, true)?;
     let (old, new) = replanned(call, &stored, &part).await?;
     let is_own = is_own(call, &stored, &old).await?;
@@ -175,20 +175,27 @@ pub(super) async fn update(
     Ok(clashes.described(output(receipt(call, &old, &new, &part), notes)).undone_by(undo))
 }
 
-/// The event that an update changes, as it was before an earlier attempt, and whether that one has changed it.
-async fn to_update<'a>(call: &CallContext<'a>) -> Result<(StoredEvent<'a>, bool)> {
+/// The event that a call changes, as it was before an earlier attempt, and whether that one has changed it.
+async fn to_change<'a>(call: &CallContext<'a>) -> Result<(StoredEvent<'a>, bool)> {
     let kept = if call.is_retry { undo::changes_of(call, call.execution).await? } else { Vec::new() };
-    let Some(Step::Event { uid, before: Some(before), after: Some(after), .. }) = kept.first() else {
+    let Some(Step::Event { uid, before: Some(before), after, account, .. }) = kept.first() else {
         return Ok((by_id(call).await?, false));
     };
-    let (before, after) = (Series::read(before)?, Series::read(after)?);
-    let missing = || SkillError::not_found(ours!(l10n::calendar::deleted_meanwhile));
-    let mut stored = backend::find(call, &Scope::of(call)?, uid).await?.ok_or_else(missing)?;
-    let is_done = comparable(&stored.series, call.zone()) == comparable(&after, call.zone());
-    if is_done {
-        stored.series = before;
+    let (before, after) = (Series::read(before)?, after.as_deref().map(Series::read).transpose()?);
+    let content = |series: &Series| comparable(series, call.zone());
+    match backend::find(call, &Scope::of(call)?, uid).await? {
+        Some(mut stored) => {
+            let is_done = after.is_some_and(|after| content(&stored.series) == content(&after));
+            if is_done {
+                stored.series = before;
+            }
+            Ok((stored, is_done))
+        }
+        None if after.is_none() => {
+            Ok((StoredEvent::gone(before, of_step(call, AccountService::Calendar, account)), true))
+        }
+        None => Err(SkillError::not_found(ours!(l10n::calendar::deleted_meanwhile)).into()),
     }
-    Ok((stored, is_done))
 }
 
 /// Whether an update changes nothing. A single event is at the same time in any zone.
@@ -326,14 +333,9 @@ pub(super) async fn delete(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output> {
-    let stored = match by_id(call).await {
-        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
-            return Ok(Output::ours(l10n::calendar::deleted_before(), Value::Null));
-        }
-        stored => stored?,
-    };
+    let (stored, is_done) = to_change(call).await?;
     let event = stored.series.event()?;
-    let (is_own, title) = (is_own(call, &stored, &event).await?, event.title);
+    let (is_own, title) = (is_own(call, &stored, &event).await?, event.title.clone());
     let part = part(call, &stored.series, false)?;
     let at = |instance| event::spoken_at(instance, call.zone());
     let receipt = match &part {
@@ -343,44 +345,29 @@ pub(super) async fn delete(
         Part::Following(instance) => l10n::calendar::deleted_following(&title, at(instance)),
     };
     let receipt = labelled(call, AccountService::Calendar, stored.account, receipt);
-    let told = match without(&stored.series, &part, call.now()) {
-        // An earlier attempt did it, which is the last of its steps.
-        Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
-            let phase = executions::phase(call.store(), call.execution).await?;
-            Told::only(phase.map(|_| l10n::calendar::guests_told()))
-        }
-        left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
-    };
-    let after = without(&stored.series, &part, call.now()).ok().flatten();
-    let deleted = steps(stored.account, &[[Some(&stored.series), after.as_ref()]], &told.guests);
-    let data = json!({"id": stored.series.uid(), "title": title});
-    Ok(Output::outside_if(!is_own, under(receipt, told.notes), data).undone_by(deleted))
-}
-
-/// Tells the people who are invited, then deletes.
-async fn cancel(
-    call: &CallContext<'_>,
-    stored: &StoredEvent<'_>,
-    part: &Part,
-    left: Option<&Series>,
-    approved: &Approved,
-    writes: &mut Batch,
-) -> Result<Told> {
-    let occasion = stored.series.event()?;
-    let notice = match (part, left) {
-        _ if occasion.attendees.is_empty() => None,
+    let left = without(&stored.series, &part, call.now())?;
+    let notice = match (&part, &left) {
+        _ if event.attendees.is_empty() => None,
         (Part::Following(_), Some(left)) => Notice::request(NoticeKind::Update, left, left.event()?)?,
         (Part::One(instance), Some(_)) => {
             let occasion = instance_of(call, &stored.series, instance)?;
             Some(Notice::cancellation(occasion, stored.series.cancel(Some(instance), call.now())?))
         }
-        _ => Some(Notice::cancellation(occasion, stored.series.cancel(None, call.now())?)),
+        _ => Some(Notice::cancellation(event, stored.series.cancel(None, call.now())?)),
     };
+    let changed = [[Some(&stored.series), left.as_ref()]];
+    if !is_done {
+        undo::keep(call, steps(stored.account, &changed, &[])).await?;
+    }
     let place = (stored.account, stored.calendar_name());
     let told = notify(call, place, notice.into_iter().collect(), 0, approved).await?;
-    let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
-    backend::apply(call, change, writes).await?;
-    Ok(told)
+    if !is_done {
+        let change = left.as_ref().map_or(Change::Delete(&stored), |left| Change::Update(&stored, left));
+        backend::apply(call, change, writes).await?;
+    }
+    let undo = steps(stored.account, &changed, &told.guests);
+    let data = json!({"id": stored.series.uid(), "title": title});
+    Ok(Output::outside_if(!is_own, under(receipt, told.notes), data).undone_by(undo))
 }
 
 /// The event of a call, and the addresses of its guests.

@@ -147,7 +147,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    pub(super) fn only(note: impl IntoIterator<Item = String>) -> Self {
+    fn only(note: impl IntoIterator<Item = String>) -> Self {
         Self { notes: note.into_iter().collect(), guests: Vec::new() }
     }
 }
