@@ -42,6 +42,8 @@ struct Clause {
     numbers: BTreeSet<usize>,
     except: Option<BTreeSet<usize>>,
     has_reason: bool,
+    /// "No, wait".
+    has_pause: bool,
 }
 
 impl Clause {
@@ -96,7 +98,10 @@ impl Clause {
         let is_left_out = self.except.as_ref().is_none_or(|except| !except.is_empty());
         let is_done = !self.has_do || self.has_selection();
         let is_named = !self.is_only || (!self.numbers.is_empty() && self.verdict != Some(false));
-        is_left_out && is_done && is_named && ways.into_iter().filter(|way| *way).count() <= 1
+        // "Don't wait" is no no, and "no wait, 2" may choose that.
+        let is_plain_no = self.verdict == Some(false) && !self.has_act && self.numbers.is_empty();
+        let is_clear = !self.has_pause || (is_plain_no && self.except.is_none());
+        is_left_out && is_done && is_named && is_clear && ways.into_iter().filter(|way| *way).count() <= 1
     }
 }
 
@@ -126,18 +131,18 @@ fn clauses(text: &str) -> Option<Vec<Clause>> {
             Token::Act(yes) => {
                 clause.has_verdict_on_selection() && (clause.has_act || clause.verdict != Some(yes))
             }
-            Token::Link | Token::To => false,
-            _ => clause.is_after,
+            _ => clause.is_after && !token.is_filler(),
         };
         if begins {
             done.push(std::mem::take(&mut clause));
         }
         clause.has_do |= is_do;
-        clause.is_firm |= !matches!(token, Token::Mild | Token::Praise | Token::Link | Token::To);
+        clause.is_firm |= !(token.is_filler() || matches!(token, Token::Mild | Token::Praise));
         clause.has_praise |= token == Token::Praise;
         match token {
             Token::Link => {}
             Token::To => clause.has_to = true,
+            Token::Pause => clause.has_pause = true,
             Token::Mild | Token::Praise => clause.decide(true, false)?,
             Token::Lead(yes) => clause.decide(yes, false)?,
             Token::Act(yes) => clause.decide(yes, true)?,
@@ -183,9 +188,7 @@ fn is_reason(text: &str) -> bool {
     let mut words = text.split(|char: char| !is_inside(char)).filter(|word| !word.is_empty()).peekable();
     let is_begun = words.peek().is_some_and(|first| REASONS.contains(first));
     let mut starts = text.char_indices().filter(|(at, _)| !text[..*at].ends_with(is_inside));
-    let is_silent = |at: usize| {
-        first_tokens(&text[at..]).iter().all(|(token, _)| matches!(token, Token::Link | Token::To))
-    };
+    let is_silent = |at: usize| first_tokens(&text[at..]).iter().all(|(token, _)| token.is_filler());
     is_begun
         && text.chars().count() <= MAX_CHARS
         && text.chars().all(is_plain)
@@ -422,7 +425,7 @@ fn says_something_else(text: &str) -> bool {
     let mut all = words(text);
     let Some(first) = all.next() else { return false };
     match first_tokens(text).first() {
-        Some((Token::Link | Token::To, rest)) => says_something_else(rest),
+        Some((token, rest)) if token.is_filler() => says_something_else(rest),
         // "Do I know him?", and not "do 2".
         Some((Token::Do, rest)) => {
             words(rest).next().is_some_and(|who| matches!(who, "i" | "you" | "we" | "they"))
@@ -476,7 +479,7 @@ fn changes_one(text: &str) -> bool {
         && rest.next().is_some_and(|word| ONE.contains(&word))
         && text.chars().all(is_plain)
         && text.chars().count() <= MAX_CHARS
-        && rest.all(|word| !is_more(word) && matches!(token_of(word), None | Some(Token::Link | Token::To)))
+        && rest.all(|word| !is_more(word) && token_of(word).is_none_or(Token::is_filler))
 }
 
 /// What a yes goes before: "run it" of "ok, run it please".

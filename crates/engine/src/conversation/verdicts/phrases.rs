@@ -31,6 +31,14 @@ pub(super) enum Token {
     Link,
     /// The same, but alone with a yes or a no it leaves open to what: "yes to".
     To,
+    /// "Wait", which says nothing but beside a no.
+    Pause,
+}
+
+impl Token {
+    pub(super) fn is_filler(self) -> bool {
+        matches!(self, Self::Link | Self::To | Self::Pause)
+    }
 }
 
 pub(super) const LAST: usize = usize::MAX;
@@ -88,6 +96,7 @@ pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::Number(5), &["fifth", "fünfte", "fünften", "fünftes", "五番目", "五つ目"]),
     (Token::Number(LAST), &["last", "letzte", "letzten", "letztes", "最後"]),
     (Token::To, &["to", "and", "zu", "und", "と"]),
+    (Token::Pause, &["wait", "hold on", "hang on", "oh", "halt", "warte", "moment", "待って"]),
     (Token::Link, &[
         "please", "pls", "plz", "thanks", "thank you", "thx", "ty", "then", "now", "just", "the", "of them", "number",
         "one", "ones", "that's it", "thats it", "that is it", "bitte", "danke", "das", "die", "der", "dem",

@@ -46,6 +46,11 @@ const WAYS: &[(&str, &str, &str)] = &[
     ("yes, send", "123", ""),
     ("1, that's it", "1", ""),
     ("no, that's it", "", "123"),
+    ("no wait", "", "123"),
+    ("Wait, no!", "", "123"),
+    ("oh no. hold on please", "", "123"),
+    ("halt, nein", "", "123"),
+    ("no to all, wait", "", "123"),
     ("yess please", "123", ""),
     ("yeees", "123", ""),
     ("okkk, do it plese", "123", ""),
@@ -170,6 +175,16 @@ fn what_says_more_or_less_is_no_answer() {
         "to do",
         "do nothing",
         "passt nicht",
+        "wait",
+        "hold on",
+        "yes, wait",
+        "ok, moment",
+        "don't wait",
+        "no wait, 2",
+        "no wait, yes",
+        "no wait, make it 3pm",
+        "no, wait for Bob",
+        "all but 2, wait",
         "no, that's fine",
         "don't cancel it",
         "yes 7",
@@ -496,7 +511,7 @@ proptest! {
             prop_assert_eq!(with(&why), of(3, &said));
         }
         prop_assert_eq!(with(&format!("{why}{other}")), None);
-        let says_more = |token: &Token| !matches!(token, Token::Link | Token::To);
+        let says_more = |token: &Token| !token.is_filler();
         let is_wish = tokens(wish).is_some_and(|all| all.iter().any(says_more));
         let tail = format!("{reason} {why} {wish}");
         prop_assert!(!is_wish || !is_reason(&tail));
