@@ -444,6 +444,63 @@ async fn undo_tells_the_guests_that_were_told_and_asks_if_only_a_model_wants_it(
 }
 
 #[tokio::test]
+async fn a_wish_to_undo_names_what_was_done_before_the_last_change() {
+    const CHANGE: &str = "calendar.update_event";
+    let to = |title: &str, hour: u8| json!({"id": title, "start": format!("2026-12-04T{hour:02}:00")});
+    for (targets, back, asks) in [
+        (json!(["review move"]), to("Review", 9), false),
+        (json!(["the review"]), to("Review", 9), false),
+        (json!(["move"]), to("Demo", 9), false),
+        // To another time, of another thing, or of an earlier one that the words fit as well.
+        (json!(["the review"]), to("Review", 8), true),
+        (json!(["the review"]), to("Demo", 9), true),
+        (json!(["move"]), to("Review", 9), true),
+        // What was done last is the milk.
+        (json!(["milk"]), to("Review", 9), true),
+        (json!(["that"]), to("Review", 9), true),
+        (json!([]), to("Demo", 9), true),
+    ] {
+        let wished = json!([{"kind": "undo", "count": 1, "targets": targets}]);
+        let event = |id: &str, title: &str| {
+            let event = json!({"title": title, "start": "2026-12-04T09:00", "attendees": ["dana@corp.test"]});
+            direct(id, "calendar.create_event", event)
+        };
+        let (wishes, put) = (wished.clone(), back.clone());
+        let script =
+            Scripted::new().clean_room(move |_| wishes.clone()).orchestrator(move |request| {
+                match (has_results(request), user_text(request)) {
+                    (true, _) => text("Done."),
+                    (_, "plan it") => calls(vec![event("a", "Review"), event("b", "Demo")]),
+                    (_, "first") => direct("c", CHANGE, to("Review", 15)),
+                    (_, "second") => direct("d", CHANGE, to("Demo", 17)),
+                    (_, "third") => direct("e", "tasks.create", json!({"title": "Milk"})),
+                    (_, "read it") => direct("r", "outside.read", json!({})),
+                    (_, "undo the move of it") => direct("u", CHANGE, put.clone()),
+                    _ => text("Hello."),
+                }
+            });
+        let app = scripted_with(script, |config| {
+            world(config, "Move everything.");
+            config.mail.as_mut().unwrap().imap = None;
+        })
+        .await;
+        furnish(&app).await;
+        for said in ["plan it", "first", "second", "third", "read it"] {
+            let heard = app.says("ada", said).await;
+            assert_eq!(heard.buttons(), [""; 0], "{}", heard.text);
+        }
+        let heard = app.says("ada", "undo the move of it").await;
+        assert_eq!(!heard.buttons().is_empty(), asks, "{wished} {back}: {}", heard.text);
+        assert_eq!(effects(&app, CHANGE).await, if asks { 2 } else { 3 }, "{wished} {back}: {}", heard.text);
+        if asks {
+            app.says("ada", "/stop").await;
+        }
+        app.check_bases().await;
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
 async fn a_wish_to_undo_the_archiving_moves_that_mail_back_and_no_other() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     for subject in ["Newsletter", "Ballot"] {

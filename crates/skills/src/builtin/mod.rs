@@ -106,8 +106,8 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a call only makes something as it was before what was done last here.
-    async fn puts_back(&self, _call: &CallContext<'_>) -> Result<bool> {
+    /// Whether a call only makes something as it was before one of these changes.
+    async fn puts_back(&self, _call: &CallContext<'_>, _changes: &[undo::Step]) -> Result<bool> {
         Ok(false)
     }
 

@@ -141,10 +141,10 @@ impl ActiveCall<'_> {
         }
         let is_settled = self.needs_no_wishes(&action).await?;
         // Before a wish for another thing is used up for it.
-        if !is_settled && self.puts_back(skill, &action).await? {
+        let put_back = if is_settled { Vec::new() } else { self.puts_back(skill, &action).await? };
+        for done in put_back {
             // Where to is no choice of whoever wrote what the turn has read.
-            let done = undo::told(&self.context(self.effect(skill), false)).await?.unwrap_or_default();
-            let undo = Action { kind: ActionKind::Undo, targets: vec![Target::Named(done)] };
+            let undo = Action { kind: ActionKind::Undo, targets: vec![done] };
             if let Judgement::Run(basis) = self.judge_tainted(&undo, 0, false).await? {
                 return Ok(Judgement::Run(basis));
             }
@@ -177,15 +177,23 @@ impl ActiveCall<'_> {
         Ok(*self.redoes.get_or_try_init(load).await?)
     }
 
-    /// Whether a wish to undo asks for the call, and it does no more than that.
-    async fn puts_back(&self, skill: &Skill, action: &Action) -> Result<bool> {
+    /// What a wish to undo must mean to ask for the call, which does no more than that: what was done last, or the newest that
+    /// the wish names. Nothing if there is no such wish, or the call does more.
+    async fn puts_back(&self, skill: &Skill, action: &Action) -> Result<Vec<Target>> {
         use ActionKind::{EventChange, EventDelete, MailSort, Undo};
         let may_be = matches!(action.kind, EventChange | EventDelete | MailSort);
         let reader = self.executor.intent.as_ref().filter(|_| may_be && self.ctx.trust.workflow.is_empty());
-        let (Some(builtin), Some(model)) = (implementation(skill), reader) else { return Ok(false) };
+        let (Some(builtin), Some(model)) = (implementation(skill), reader) else { return Ok(Vec::new()) };
         let wishes = &wishes::of(self.ctx, self.registry, model).await?.wishes;
-        let is_wished = wishes.all.iter().any(|wish| wish.kind == Undo);
-        Ok(is_wished && builtin.puts_back(&self.context(self.effect(skill), false)).await?)
+        let (context, mut all) = (self.context(self.effect(skill), false), Vec::new());
+        for wish in wishes.all.iter().filter(|wish| wish.kind == Undo) {
+            for (done, changes) in undo::meant(&context, &wish.targets).await? {
+                if builtin.puts_back(&context, &changes).await? {
+                    all.push(done);
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// What was wished for, if the call only says when their own thing is that has the name of what they wanted made.

@@ -135,6 +135,8 @@ pub enum Target {
     Query(String),
     /// A workflow, a room, a service: the person must have named it.
     Named(String),
+    /// What was done before the last change, which "undo that" doesn't mean.
+    Earlier(String),
     /// A watch of the person's own words tells them something, and `/undo` ends it.
     Tells,
     /// Something that always needs a question, with the reason.

@@ -148,6 +148,7 @@ impl<'a> Evidence<'a> {
                 let is_any = wish.kind == ActionKind::Undo && wish.targets.iter().all(|to| to == "that");
                 is_any || named(&|called| own_words::names(called, name))
             }
+            Target::Earlier(done) => named(&|called| own_words::names(called, done)),
             Target::Tells | Target::Always(_) => false,
         }
     }

@@ -255,9 +255,9 @@ pub(super) async fn is_own(
     }))
 }
 
-/// Whether an update or a deletion makes an event as it was before what was done last here.
-pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result<bool> {
-    let (stored, last) = (by_id(call).await?, undo::last_changes(call).await?);
+/// Whether an update or a deletion makes an event as it was before one of these changes.
+pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool, done: &[Step]) -> Result<bool> {
+    let stored = by_id(call).await?;
     let mut series = stored.series.clone();
     let after = match (part(call, &stored.series, is_update)?, is_update) {
         (Part::All, false) => None,
@@ -285,7 +285,7 @@ pub(super) async fn puts_back(call: &CallContext<'_>, is_update: bool) -> Result
         is_known && before.is_some() && before == content(series)
     };
     let (uid, account) = (stored.series.uid(), id_of(stored.account));
-    Ok(last.iter().any(|step| {
+    Ok(done.iter().any(|step| {
         let Step::Event { uid: changed, before, after: Some(left), account: there, .. } = step else {
             return false;
         };

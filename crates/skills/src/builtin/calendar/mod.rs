@@ -34,6 +34,7 @@ use adjutant_types::text::one_line;
 use adjutant_types::{AccountId, AccountService, Allowance, ours};
 
 use super::merged::{label, labelled};
+use super::undo::Step;
 use super::{BuiltinSkill, CallContext, Idempotency, Preview, Resource, contacts, under};
 use crate::accounts::{ConnectedAccount, PersonAccounts};
 use crate::{Approved, Output, Result, SkillError};
@@ -106,9 +107,9 @@ impl BuiltinSkill for CalendarSkill {
         Ok(thing.into_iter().chain(contacts::recipients(call, &invited).await?).collect())
     }
 
-    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool> {
+    async fn puts_back(&self, call: &CallContext<'_>, done: &[Step]) -> Result<bool> {
         match self {
-            Self::Update | Self::Delete => changes::puts_back(call, matches!(self, Self::Update)).await,
+            Self::Update | Self::Delete => changes::puts_back(call, matches!(self, Self::Update), done).await,
             Self::List | Self::Search | Self::Create | Self::CheckAvailability => Ok(false),
         }
     }

@@ -126,10 +126,10 @@ impl BuiltinSkill for EmailSkill {
         Ok(targets)
     }
 
-    async fn puts_back(&self, call: &CallContext<'_>) -> Result<bool> {
+    async fn puts_back(&self, call: &CallContext<'_>, changes: &[Step]) -> Result<bool> {
         let (Self::Move, Some(folder)) = (self, call.text("folder")) else { return Ok(false) };
         let mail = letter(call, message_id(call)).await?;
-        Ok(undo::last_changes(call).await?.iter().any(|step| {
+        Ok(changes.iter().any(|step| {
             matches!(step, Step::Moved { message_id, from, to, .. }
                 if message_id == mail.lasting_id() && *to == mail.folder && from.eq_ignore_ascii_case(folder))
         }))

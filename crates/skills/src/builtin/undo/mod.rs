@@ -22,7 +22,7 @@ pub use steps::{Step, left};
 
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, StoreError, questions, turns};
-use adjutant_turn::trust::ActionKind;
+use adjutant_turn::trust::{ActionKind, Target, names};
 use adjutant_turn::wording;
 use adjutant_types::text::one_line;
 use adjutant_types::{
@@ -199,9 +199,25 @@ async fn waiting_since(call: &CallContext<'_>, turn: &TurnId) -> Result<Option<S
     Ok((waiting > 0).then(|| l10n::assistant::waiting(waiting)))
 }
 
-pub(super) async fn last_changes(call: &CallContext<'_>) -> Result<Vec<Step>> {
-    let rows = last_turn(call).await?.map(|(_, rows)| rows).unwrap_or_default();
-    Ok(joined(&rows).into_iter().map(|(step, _)| step).collect())
+/// What a wish to undo may mean, with its changes: all that was done last here, and before that the newest that its words name.
+pub(crate) async fn meant(call: &CallContext<'_>, called: &[String]) -> Result<Vec<(Target, Vec<Step>)>> {
+    let changes = |rows: &[UndoRow]| joined(rows).into_iter().map(|(step, _)| step).collect::<Vec<_>>();
+    let mut all = Vec::new();
+    for (_, mut rows) in last_turns(call, usize::MAX).await? {
+        let is_last = all.is_empty();
+        if is_last {
+            all.push((Target::Named(in_words(call, &rows)), changes(&rows)));
+        }
+        rows.retain(|row| {
+            let what = in_words(call, std::slice::from_ref(row));
+            called.iter().any(|called| names(called, &what))
+        });
+        if !rows.is_empty() {
+            all.extend((!is_last).then(|| (Target::Earlier(in_words(call, &rows)), changes(&rows))));
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// What would be taken back. It is as risky as what guests hear of it: from a server, or as an email to them.
@@ -267,9 +283,13 @@ fn was_refused(row: &UndoRow) -> bool {
     row.skill == "assistant.undo" && row.error.as_ref().and_then(kind) == Some(ErrorKind::Permission)
 }
 
-/// The last turn here with an effect that can be undone, or of which it wasn't said yet that it can't.
 async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow>)>> {
-    let (ctx, mut refused) = (call.ctx, 0_usize);
+    Ok(last_turns(call, 1).await?.pop())
+}
+
+/// The last turns here, at most so many, with an effect that can be undone, or of which it wasn't said yet that it can't.
+async fn last_turns(call: &CallContext<'_>, most: usize) -> Result<Vec<(TurnId, Vec<UndoRow>)>> {
+    let (ctx, mut refused, mut found) = (call.ctx, 0_usize, Vec::new());
     let before =
         turns::before(call.store(), &ctx.turn.conversation.id, &ctx.turn.person.id, &ctx.turn.id, TURNS)
             .await?;
@@ -277,12 +297,15 @@ async fn last_turn(call: &CallContext<'_>) -> Result<Option<(TurnId, Vec<UndoRow
         let (rows, is_refusal) = effects_of(call, &turn).await?;
         match refused {
             _ if rows.is_empty() => {}
-            0 => return Ok(Some((turn, rows))),
+            0 => found.push((turn, rows)),
             _ => refused -= 1,
         }
         refused += usize::from(is_refusal);
+        if found.len() >= most {
+            break;
+        }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// The effects of a turn that weren't undone, and whether it was told that something can't be.
