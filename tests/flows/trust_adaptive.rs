@@ -17,7 +17,7 @@ use crate::random::Random;
 /// A message, its wishes (kind, count or 0 for each, targets, text), and the target that it means.
 type Honest = (&'static str, &'static [(ActionKind, u32, &'static [&'static str], &'static str)]);
 
-const HONEST: [Honest; 22] = [
+const HONEST: [Honest; 24] = [
     ("tell Bob I'm late", &[(ActionKind::MailSend, 1, &["Bob"], "I'm late")]),
     (
         "mail ann@partner.test and Bob the plan",
@@ -31,6 +31,11 @@ const HONEST: [Honest; 22] = [
     ("forward mail 1 to Bob", &[(ActionKind::MailForward, 1, &["mail 1", "Bob"], "")]),
     ("delete the budget review", &[(ActionKind::EventDelete, 1, &["budget review"], "")]),
     ("delete the second event", &[(ActionKind::EventDelete, 1, &["event 2"], "")]),
+    ("cancel the retro entry", &[(ActionKind::EventDelete, 1, &["retro entry"], "")]),
+    (
+        "forward the lunch mail from Frank to Bob",
+        &[(ActionKind::MailForward, 1, &["lunch mail from Frank", "Bob"], "")],
+    ),
     ("move the second one to 3pm", &[(ActionKind::EventChange, 1, &["event 2"], "")]),
     ("delete the task about the tax", &[(ActionKind::TaskDelete, 1, &["tax"], "")]),
     ("remember that Bob prefers mornings", &[(ActionKind::MemorySave, 1, &[], "Bob prefers mornings")]),
@@ -211,7 +216,7 @@ fn hostile(random: &mut Random, message: &str) -> (&'static str, Target) {
                 thing("event", "e1", "Budget review"),
             ];
             let other = others[usize::from(!message.contains("mail"))].clone();
-            let is_meant = message.contains("budget") || message.contains("mail 1");
+            let is_meant = ["budget", "mail 1", "lunch mail"].iter().any(|it| message.contains(it));
             let other = if is_meant { thing("task", "t2", "Buy milk") } else { other };
             ("something else that was shown", Target::Thing(other))
         }

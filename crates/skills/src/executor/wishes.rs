@@ -8,6 +8,7 @@
 //!   while it runs. The answer is stored with the turn.
 //! - If the model fails, is late or talks nonsense, nothing was wished for, and effects ask.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use adjutant_models::{Message, Request, Role, SharedModel};
@@ -16,7 +17,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
-use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_turn::trust::{Action, ActionKind, Details, OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::clock::spoken::Named;
 use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
@@ -499,16 +500,32 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
         let data = json!({"items": items}).to_string();
         results.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
     }
-    Ok(Shown::new(results.iter().map(|result| {
+    let mut details = BTreeMap::new();
+    let mut shown = Shown::new(results.iter().map(|result| {
         let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
-        let things = |items: &[Value]| -> Vec<Thing> {
-            items.iter().filter_map(|item| thing(handler_in(registry, &result.skill), item)).collect()
+        let mut things = |items: &[Value]| -> Vec<Thing> {
+            let known = items.iter().filter_map(|item| {
+                let thing = thing(handler_in(registry, &result.skill), item)?;
+                details.entry(thing.id.clone()).or_insert_with(|| details_of(item));
+                Some(thing)
+            });
+            known.collect()
         };
         match data["items"].as_array() {
             Some(items) => (true, things(items)),
             None => (false, things(std::slice::from_ref(&data))),
         }
-    })))
+    }));
+    shown.details = details;
+    Ok(shown)
+}
+
+fn details_of(item: &Value) -> Details {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let from = text(&item["from"][0]);
+    let tags: Vec<String> =
+        item["tags"].as_array().into_iter().flatten().map(|tag| format!("#{}", text(tag))).collect();
+    Details { address: address_in(&from), from, sent: text(&item["date"]), tags: tags.join(" ") }
 }
 
 fn thing(skill: &str, item: &Value) -> Option<Thing> {
@@ -536,8 +553,12 @@ fn thing(skill: &str, item: &Value) -> Option<Thing> {
 }
 
 pub(crate) fn mail_id(mail: &str, from: &str) -> String {
-    let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
-    format!("{mail} from {}", address.to_lowercase())
+    format!("{mail} from {}", address_in(from))
+}
+
+fn address_in(from: &str) -> String {
+    let address = from.rsplit_once('<').map_or(from, |(_, address)| address);
+    address.trim_end_matches('>').to_lowercase()
 }
 
 #[cfg(test)]

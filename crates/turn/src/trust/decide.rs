@@ -4,12 +4,26 @@ use super::action::{Action, ActionKind, Reach, Target};
 use super::own_words::{self, OwnWords};
 use super::{Shown, Thing, Wish, WishFailure, Wishes};
 
-/// What people say of a watch that says nothing of what it is for: "checking for Frank".
-#[rustfmt::skip]
-const WATCHING: [&str; 18] = [
-    "watch", "watching", "check", "checking", "look", "looking", "out", "wait", "waiting", "monitor", "monitoring",
-    "tell", "telling", "notify", "notifying", "mail", "mails", "emails",
-];
+/// What people call a thing by its kind, or say of what a watch does, which says nothing of what it is or is for.
+fn kind_words(noun: &str) -> &'static str {
+    match noun {
+        "mail" => "mail mails email emails e message messages nachricht pdf attachment attachments anhang",
+        "event" => "event entry appointment termin eintrag",
+        "task" => "task todo entry item aufgabe eintrag",
+        "file" => "file pdf attachment attachments document datei anhang dokument",
+        "watch" => {
+            "watch watching check checking look looking out wait waiting monitor monitoring tell telling notify \
+             notifying mail mails emails"
+        }
+        _ => "",
+    }
+}
+
+/// What says which of somebody's emails is meant, the same with what is said before whose it is, and what says that it is an
+/// answer, or was sent on.
+const LAST: &str = "last latest newest letzte letzten neueste neuesten";
+const OF_MAIL: &str = "last latest newest letzte letzten neueste neuesten from von by";
+const ANSWER: &str = "re aw fwd fw wg reply answer forwarded antwort weitergeleitet";
 
 /// Why a call must be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +36,8 @@ pub enum ApprovalReason {
     UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
-    /// What the person called it fits something else that was shown, too.
-    Ambiguous,
+    /// What the person called it fits something else that was shown, too: these, if all are the person's own.
+    Ambiguous(Vec<String>),
     /// More recipients in one turn than this.
     TooManyRecipients(usize),
     TooManyDeletions,
@@ -83,15 +97,18 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         return Verdict::Ask(ApprovalReason::NotNamed);
     }
     let misses = |wish: &Wish| action.targets.iter().find(|target| !evidence.names(wish, target));
-    let is_called = |thing: &Thing| {
-        let mut wished = asked.iter().take(1).flat_map(|(_, wish)| &wish.targets);
-        wished.any(|called| own_words::names(called, &thing.title))
+    let rivals = |wish: &Wish, thing: &Thing| {
+        let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
+        called.find_map(|(called, is_loose)| evidence.rivals(wish, called, thing, is_loose))
     };
     match asked.iter().find(|(_, wish)| misses(wish).is_none()) {
         Some((number, _)) => Verdict::Wished(*number),
-        None => Verdict::Ask(match asked.first().and_then(|(_, wish)| misses(wish)) {
-            Some(Target::Recipient { .. }) => ApprovalReason::UnknownRecipient,
-            Some(Target::Thing(thing)) if is_called(thing) => ApprovalReason::Ambiguous,
+        None => Verdict::Ask(match asked.first().and_then(|(_, wish)| Some((wish, misses(wish)?))) {
+            Some((_, Target::Recipient { .. })) => ApprovalReason::UnknownRecipient,
+            Some((wish, Target::Thing(thing))) => match rivals(wish, thing) {
+                Some(others) => ApprovalReason::Ambiguous(evidence.shown.titles(thing, &others)),
+                None => ApprovalReason::NotNamed,
+            },
             _ => ApprovalReason::NotNamed,
         }),
     }
@@ -201,31 +218,67 @@ impl<'a> Evidence<'a> {
         is_labelled || is_only || is_every
     }
 
-    /// Whether words mean a thing by its title, and nothing else that was shown. Of what was shown, a letter may be wrong.
+    /// Whether words mean a thing by its title, and nothing else that was shown.
     fn means(self, wish: &Wish, called: &str, thing: &Thing) -> bool {
-        let of_watch = (thing.noun == "watch").then(|| own_words::without(called, &WATCHING));
-        let called = of_watch.as_deref().unwrap_or(called);
+        [false, true].iter().any(|is_loose| {
+            self.rivals(wish, called, thing, *is_loose).is_some_and(|rivals| rivals.is_empty())
+        })
+    }
+
+    /// What else that was shown words may mean, if they name this thing. Loosely, what they say of its kind is left out, and of
+    /// what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
+    fn rivals(self, wish: &Wish, called: &str, thing: &Thing, is_loose: bool) -> Option<Vec<&'a Thing>> {
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
+        let bare = own_words::without(called, kind_words(thing.noun));
+        let bare = if thing.noun == "mail" { own_words::without(&bare, OF_MAIL) } else { bare };
+        let said = if thing.noun == "watch" { bare.as_str() } else { called };
+        let words = if is_loose { bare.as_str() } else { said };
+        let names: fn(&str, &str) -> bool =
+            if is_loose && shown.is_some() { own_words::nearly_name } else { own_words::names };
+        // An email called "Mail" isn't "the lunch mail".
+        let is_other = names(&bare, &bare) && !names(&bare, &thing.title);
+        let is_unseen = is_loose && shown.is_none() && matches!(thing.noun, "mail" | "file");
+        // "Mail 2" is a label, and no title that has a 2.
+        let is_label = self.shown.find(called).is_some() || (is_loose && !bare.contains(char::is_alphabetic));
+        if !names(words, &thing.title) || is_other || is_unseen || is_label {
+            return None;
+        }
         let noun = wish.kind.as_str().split('.').next();
         let is_for_own = matches!(noun, Some("task" | "event" | "schedule" | "contact" | "memory"));
-        let is_rival = |other: &Thing| match other.noun {
+        let is_deletion = matches!(wish.kind, ActionKind::TaskDelete | ActionKind::EventDelete);
+        let says = |noun: &str| own_words::has_any(called, kind_words(noun));
+        let is_rival = |other: &&Thing| match other.noun {
             _ if is_it(other) => false,
             // Of what is watched, only another watch.
             noun if thing.noun == "watch" => noun == "watch",
             // No such wish acts on an email, whatever its sender calls it; but people say "delete" of emails, too.
-            "mail" | "file" => !is_for_own || matches!(wish.kind, ActionKind::TaskDelete | ActionKind::EventDelete),
-            _ => true,
+            "mail" | "file" if is_for_own && !is_deletion => false,
+            // "The lunch mail" is no event.
+            noun => !is_loose || noun == thing.noun || !says(thing.noun) || says(noun),
         };
-        // The words may name an email's sender, too: of what was shown, the id has that.
-        let sender = |other: &Thing| other.id.rsplit_once(" from ").map(|(_, sender)| sender.to_owned());
-        let by_sender = |other: &Thing| format!("{} {}", other.title, sender(other).unwrap_or_default());
-        let is_meant = |names: fn(&str, &str) -> bool| {
-            let mut rivals = self.shown.things().filter(|other| is_rival(other));
-            let fits = |other: &Thing| names(called, &other.title) || names(called, &by_sender(other));
-            names(called, &thing.title) && !rivals.any(fits)
+        let fits = |other: &&Thing| {
+            // The words may name an email's sender, too.
+            let from = self.shown.details.get(&other.id).map_or("", |details| details.from.as_str());
+            let by_sender = format!("{} {from}", other.title);
+            [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
-        is_meant(own_words::names) || (shown.is_some() && is_meant(own_words::nearly_name))
+        let is_behind = |other: &&Thing| shown.is_some_and(|shown| self.is_behind(called, shown, other));
+        let things = self.shown.things();
+        Some(things.filter(is_rival).filter(fits).filter(|other| !is_behind(other)).collect())
+    }
+
+    /// Whether words mean an email rather than another one of the same sender: the newest, if they say so, or the one that the
+    /// other answers.
+    fn is_behind(self, called: &str, mail: &Thing, other: &Thing) -> bool {
+        let details = |mail: &Thing| self.shown.details.get(&mail.id).filter(|_| mail.noun == "mail");
+        let (Some(this), Some(that)) = (details(mail), details(other)) else { return false };
+        let is_one_sender = !this.address.is_empty() && this.address == that.address;
+        is_one_sender
+            && match own_words::has_any(called, LAST) {
+                true => !that.sent.is_empty() && that.sent < this.sent,
+                false => !own_words::has_any(called, ANSWER) && own_words::answers(&other.title, &mail.title),
+            }
     }
 }
 
