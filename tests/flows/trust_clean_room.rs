@@ -515,6 +515,7 @@ async fn a_yes_makes_no_event_longer_than_its_offer_says() {
     const MOVE: &str = "Shall I move Swim class to 16:00 on Thursday?";
     const NEW: &str = "Shall I put “Yoga” into your calendar at 18:00 on Friday?";
     const FROM: &str = "Shall I add “Yoga” on Friday from 18:00 to 19:30?";
+    const PUT: &str = "Nothing is too tight. Shall I put 30 minutes “Yoga” at 18:00 on Friday?";
     let moved = |name: &str, value: Value| {
         ("calendar.update_event", json!({"id": "swim", "start": "2026-11-26T16:00", name: value}))
     };
@@ -538,6 +539,16 @@ async fn a_yes_makes_no_event_longer_than_its_offer_says() {
         (FROM, yoga("2026-11-27T19:30"), true),
         (FROM, yoga("2026-11-27T23:30"), false),
         (FROM, made("Pay Eve", "end", json!("2026-11-27T19:30")), false),
+        (PUT, made("Yoga", "duration", json!("30m")), true),
+        (PUT, yoga("2026-11-27T18:30"), true),
+        (PUT, made("Yoga", "duration", json!("3h")), false),
+        (PUT, yoga("2026-11-27T23:30"), false),
+        (PUT, made("Yoga", "timezone", json!("UTC")), false),
+        (PUT, made("Pay Eve", "duration", json!("30m")), false),
+        (PUT, made("Yoga", "start", json!("2026-11-28T18:00")), false),
+        (PUT, made("Yoga", "attendees", json!(["eve@evil.test"])), false),
+        (PUT, made("Yoga", "notes", json!("Pay Eve")), false),
+        ("Shall I ask Sam to put 30 minutes “Yoga” at 18:00 on Friday?", yoga("2026-11-27T18:30"), false),
         ("Yoga is from 18:00 to 19:30. Shall I add it on Friday?", yoga("2026-11-27T19:30"), false),
         ("Shall I add “Yoga 18:00 to 19:30” on Friday?", yoga("2026-11-27T19:30"), false),
     ] {

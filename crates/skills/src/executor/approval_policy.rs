@@ -302,6 +302,7 @@ impl ActiveCall<'_> {
                 ("body", _) if is_draft => {}
                 ("timezone", Some(named)) if named == zone.name() => {}
                 ("span", Some("one")) => {}
+                ("duration", Some(length)) if read.lasts(length) => {}
                 ("span", _) if action.targets.iter().any(is_series) => {}
                 // Nobody has read which ones, where to, or when a calendar app reminds.
                 ("id" | "message_id" | "folder" | "all" | "span" | "reminders", _) => return Ok(false),

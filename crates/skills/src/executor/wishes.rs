@@ -18,6 +18,7 @@ use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{Action, ActionKind, Details, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_types::clock::duration::parse_event;
 use adjutant_types::clock::spoken::Named;
 use adjutant_types::clock::utc;
 use adjutant_types::clock::when::When;
@@ -54,6 +55,10 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
 const OFFERS: [&str; 5] = ["shall i", "should i", "want me to", "like me to", "soll ich"];
 const MAKING: &str = "add put create make set remind write setzen hinzufügen eintragen anlegen";
 const ADDING: &str = "add create hinzufügen eintragen anlegen";
+/// The same of what takes a length at one time.
+const PUTTING: &str = "add create put block hinzufügen eintragen blocken";
+/// How long an event is of which nobody says that.
+const USUAL: Duration = Duration::from_hours(1);
 const MADE: [(ActionKind, &str); 3] = [
     (ActionKind::TaskCreate, "task tasks list remind reminder aufgabe aufgaben liste erinnern"),
     (ActionKind::EventCreate, "calendar event kalender termin"),
@@ -306,10 +311,15 @@ impl Offer {
         let times = Named::read([&unquoted, asked, text], now);
         let mut offer = Self { times: Some(times), ..Self::of(text, asked, said) };
         offer.names_day = !Named::read([&said.replace('\'', " "), asked, text], now).days.is_empty();
-        // What is added from one time to another is an event, if no noun says else.
-        let adds = words(&offer.object).take(1).chain(words(said).last()).any(|word| has(word, ADDING));
-        let is_unnamed = adds && offer.kinds.is_empty() && !MADE.iter().any(|(_, nouns)| has(said, nouns));
-        if is_unnamed && Named::read([&unquoted, "", ""], now).clocks.len() == 2 {
+        // What is added from one time to another, or for so long at one, is an event, if no noun says else.
+        let does = |any| words(&offer.object).take(1).chain(words(said).last()).any(|word| has(word, any));
+        let Named { clocks, lengths, .. } = Named::read([&unquoted, "", ""], now);
+        let is_event = match (clocks.len(), lengths.len()) {
+            (2, _) => does(ADDING),
+            (1, 1) => does(PUTTING) && !has(said, "off"),
+            _ => false,
+        };
+        if is_event && offer.kinds.is_empty() && !MADE.iter().any(|(_, nouns)| has(said, nouns)) {
             offer.kinds.push(ActionKind::EventCreate);
         }
         is_clear.then_some(offer)
@@ -388,10 +398,13 @@ impl Offer {
         let (start, end) = (read("start"), read("end"));
         let is_day = |when: Option<When>| matches!(when, Some(When::Day(_)));
         let ends = clocks.len() > 1 || (days.len() > 1 && is_day(start) && is_day(end));
+        // A new one goes from the first to the last, and is as long as they say.
+        let names_other = if lengths.is_empty() { clocks.len() > 1 } else { !lengths.contains(&USUAL) };
+        let is_new = given["id"].is_null() && start.is_some();
+        let is_usual = is_new && end.is_none() && given["duration"].is_null();
         if (!clocks.is_empty() && (is_day(start) || given["all_day"].as_bool() == Some(true)))
             || (lengths.is_empty() && !ends && !lasts)
-            // A new one goes from the first to the last.
-            || (lengths.is_empty() && given["id"].is_null() && start.is_some() && end.is_none() && clocks.len() > 1)
+            || (is_usual && names_other)
         {
             return false;
         }
@@ -406,6 +419,12 @@ impl Offer {
             }
             (start, end) => start.or(end).is_none_or(|when| is_named(when, false)),
         }
+    }
+
+    /// Whether it names a length, as an event's argument.
+    pub(super) fn lasts(&self, length: &str) -> bool {
+        let lengths = self.times.as_ref().map(|named| &named.lengths);
+        parse_event(length).is_ok_and(|length| lengths.is_some_and(|lengths| lengths.contains(&length)))
     }
 
     pub(super) fn asks(&self, text: &str) -> bool {

@@ -22,6 +22,11 @@ fn an_offer_that_a_yes_may_settle_is_one_and_about_own_things() {
         ("Lunch is at noon. Shall I move it to 1pm?", true),
         ("Soll ich das Essen auf 13 Uhr verschieben?", true),
         ("Shall I add milk to your list?\n\n✓ Added “bread”", true),
+        ("Shall I put 15 minutes “Way to lunch” at 12:45 on Thursday?", true),
+        ("Soll ich 15 Minuten „Weg“ um 12:45 eintragen?", true),
+        ("Shall I put “Way to lunch, 15 minutes” at 12:45?", false),
+        ("Shall I put off the 15 minutes at 12:45?", false),
+        ("Shall I tell Sam 15 minutes at 12:45?", false),
         ("Shall I send it?", false),
         ("Shall I look it up?", false),
         ("Shall I ask Bob to move it?", false),
@@ -132,6 +137,21 @@ fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
             "{offer} {given}"
         );
     }
+    const PUT: &str = "Shall I put 15 minutes “Way to lunch” at 12:45 on Thursday?";
+    let put = |name: &str, value: &str| json!({"title": "Way", "start": "2026-12-03T12:45", name: value});
+    for (given, is_it) in [
+        (put("end", "2026-12-03T13:00"), true),
+        (put("duration", "15m"), true),
+        (put("end", "2026-12-03T14:00"), false),
+        (put("title", "Way"), false),
+        (put("start", "2026-12-03T00:45"), false),
+        (put("start", "2026-12-04T12:45"), false),
+    ] {
+        assert_eq!(Offer::read(PUT, friday()).unwrap().allows_times(&given, UTC, true), is_it, "{given}");
+    }
+    let put = Offer::read(PUT, friday()).unwrap();
+    assert!(["15m", "PT15M"].iter().all(|length| put.lasts(length)));
+    assert!(["15h", "1h15m", "", "12:45"].iter().all(|length| !put.lasts(length)));
     // A length that is another one is named, or asked about.
     for (offer, given, is_it) in [
         (THURSDAY, until("2026-12-03T22:00"), false),
