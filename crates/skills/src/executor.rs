@@ -235,7 +235,12 @@ impl<'a> ActiveCall<'a> {
             return Ok(CallEnd::Suspended(Suspend::ForPerson));
         }
         // A server's preview, or what reads the person's wishes, may have taken its time.
-        self.check_news(skill)?;
+        if let Err(overtaken) = self.check_news(skill) {
+            if let Judgement::Run(basis) = &judgement {
+                self.give_back(basis);
+            }
+            return Err(overtaken.into());
+        }
         match judgement {
             Judgement::Run(basis) => {
                 self.row.basis = Some(basis);
@@ -336,8 +341,9 @@ impl<'a> ActiveCall<'a> {
         }
         let done = self.work(skill, self.context(effect, is_retry), approved).await;
         fail_point("skill-worked");
-        // A stop by a person says nothing about the service.
-        if !ctx.control.cancel.is_cancelled() {
+        // A stop by a person, or what they write, says nothing about the service.
+        let is_overtaken = matches!(&done, Err(error) if error.kind == ErrorKind::Overtaken);
+        if !is_overtaken && !ctx.control.cancel.is_cancelled() {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), ctx.store.now());
         }
         let (mut output, mut writes) = match done? {

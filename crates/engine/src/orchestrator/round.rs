@@ -205,7 +205,10 @@ impl Run<'_> {
             }
             texts.push(match () {
                 () if has_titles && self.has_receipt(agent) => String::new(),
-                () if !report.is_own && report.skill.as_deref() == Some("assistant.withdraw") => {
+                // Its receipt says so, where receipts are told.
+                () if report.skill.as_deref() == Some("assistant.withdraw")
+                    && (!report.is_own || (has_titles && !report.taint.is_clean())) =>
+                {
                     String::new()
                 }
                 () if report.is_own || self.is_numbered(agent) => report.for_person(),

@@ -366,16 +366,18 @@ fn condition(call: &CallContext<'_>) -> Result<Condition, SkillError> {
 async fn action(call: &CallContext<'_>) -> Result<(WatchAction, String)> {
     let action: WatchAction = call.text("do").and_then(|word| word.parse().ok()).unwrap_or_default();
     let given = call.text("words").unwrap_or_default();
-    let name = given.trim_start_matches("/run ");
-    let is_theirs = call.ctx.words().await?.hold(name);
+    let name = given.trim_start_matches("/run ").replace(' ', "-");
+    let is_theirs = call.ctx.words().await?.hold(&name);
     let fault = match action {
         WatchAction::Tell => return Ok((action, String::new())),
         _ if !is_theirs => ours!(words::not_your_words),
         WatchAction::Run if call.registry.get(&format!("{WORKFLOW}.{name}")).is_some() => {
             return Ok((action, format!("/run {name}")));
         }
-        // A workflow's name is one word; several only say what to do.
-        WatchAction::Run if name != given || !name.contains(' ') => ours!(words::no_workflow, FromCall(name)),
+        // Several words only say what to do.
+        WatchAction::Run if given.starts_with("/run ") || !given.contains(' ') => {
+            ours!(words::no_workflow, FromCall(name))
+        }
         _ => return Ok((WatchAction::Ask, given.to_owned())),
     };
     Err(SkillError::params(fault).into())

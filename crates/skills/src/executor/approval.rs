@@ -112,7 +112,10 @@ impl ActiveCall<'_> {
         self.row.basis = Some(match question.state {
             // Silence was the yes, which is none by itself: what trust asks for must be there still.
             QuestionState::Expired => match self.judge_effect(skill).await? {
-                Judgement::Run(basis) => self.check_news(skill).map(|()| basis)?,
+                Judgement::Run(basis) => {
+                    self.check_news(skill).inspect_err(|_| self.give_back(&basis))?;
+                    basis
+                }
                 Judgement::Ask(_) | Judgement::Deny => {
                     return Err(SkillError::new(ErrorKind::Unapproved, ours!(skills::expired)).into());
                 }
@@ -278,8 +281,8 @@ impl ActiveCall<'_> {
             let skill = row.skill.as_deref().and_then(|skill| self.registry.get(skill));
             // What is kept here names its own sources, and a server of tools is one itself.
             let names_others = |skill: &Skill| {
-                let is_kept =
-                    ["tasks", "memory", "schedule", "contacts", "assistant"].contains(&domain(skill));
+                let is_kept = ["tasks", "memory", "schedule", "contacts"].contains(&domain(skill))
+                    || ["assistant.withdraw", "assistant.undo"].contains(&skill.name.as_str());
                 !is_kept && skill.handler.tool().is_none()
             };
             let Some(skill) = skill.filter(|skill| names_others(skill)) else { continue };

@@ -34,6 +34,9 @@ impl ActiveCall<'_> {
         // All attempts share the call's time, unless an MCP server has to rest in between.
         let (begun, rests) = (Instant::now(), skill.handler.tool().is_some());
         let left = || if rests { timeout } else { timeout.saturating_sub(begun.elapsed()) };
+        // Of a call that may be made again, or goes on after a crash, an earlier attempt may have done something.
+        let may_be_done =
+            context.is_retry || !matches!(context.effect, Idempotency::Once | Idempotency::Phased);
         for attempt in 1.. {
             let mut writes = Batch::new();
             let work = self.work_once(skill, &context, approved, &mut writes);
@@ -51,7 +54,8 @@ impl ActiveCall<'_> {
                 Err(error) => error,
             };
             // What a person has said yes to is done, whatever they write meanwhile.
-            let heeds_news = !error.unknown && skill.has_effect() && self.row.basis != Some(Basis::Approval);
+            let is_said = self.row.basis == Some(Basis::Approval);
+            let heeds_news = !may_be_done && !error.unknown && !is_said && skill.has_effect();
             error.unknown &= !is_repeatable;
             let delay = delay_before_retry(&error, attempt, ctx.store.clock().random());
             let delay = delay.filter(|delay| !error.unknown && *delay < left());

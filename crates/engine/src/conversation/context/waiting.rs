@@ -152,7 +152,7 @@ async fn plan(ctx: &TurnContext, question: &QuestionRow, rows: &[ExecutionRow]) 
     let made = rows.iter().filter(|row| row.id == *run || row.parent_id.as_ref() == Some(run));
     let taint = made.map(|row| &row.taint).collect();
     let what = format!(
-        "plan [{}]; assistant.replace(question: id, arguments: {{}}), as_answer, changes it as they say:",
+        "plan [{}]; assistant.replace(question: id, arguments: {{}}) with as_answer changes it as they say:",
         question.id
     );
     Ok(Line { heading: "", what, text: steps.join("\n"), taint })

@@ -57,6 +57,16 @@ impl<'a> Mails<'a> {
         all
     }
 
+    /// Leaves out what is older than where the received or the sent ones were cut off, so that `before` reaches the rest of both.
+    fn end_together(&mut self, limit: usize) {
+        let last = |is_sent: bool| {
+            let mut its = self.mails.iter().filter(|(_, mail)| mail.is_sent == is_sent);
+            its.nth(limit.saturating_sub(1)).and_then(|(_, mail)| mail.date)
+        };
+        let from = last(false).max(last(true));
+        self.mails.retain(|(_, mail)| mail.date >= from);
+    }
+
     /// How many mails there are, as far as that is known.
     fn total(&self) -> String {
         if self.is_exact { self.total.to_string() } else { email::at_least(self.total) }
@@ -93,13 +103,17 @@ pub(super) async fn search(call: &CallContext<'_>) -> Result<Output> {
     };
     let accounts = inboxes(call)?;
     let searched = merged(&accounts, |account| search_in(account, &query)).await?;
-    let found = Mails::of(searched.found, query.limit);
+    let mut found = Mails::of(searched.found, query.limit);
+    found.end_together(query.limit);
+    if with_text {
+        found.mails.truncate(MAX_READ);
+    }
     let summary = match found.mails.is_empty() {
         true => email::found_nothing(),
         false => under(found.heading(with_text), found.mails.iter().map(|mail| line(call, mail))),
     };
     let mut items: Vec<Value> = found.mails.iter().map(|mail| item(call, mail)).collect();
-    let read = if with_text { items.len().min(MAX_READ) } else { 0 };
+    let read = if with_text { items.len() } else { 0 };
     for (at, (item, mail)) in items.iter_mut().zip(&found.mails).enumerate() {
         match at < read {
             true => add_text_of(call, (item, mail), TEXTS / read, None).await?,
