@@ -314,7 +314,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           51 applied, latest 57 (part receipts)
+        migrations           52 applied, latest 58 (tells)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -358,7 +358,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 51 applied, latest 57 (part receipts)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 52 applied, latest 58 (tells)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -376,6 +376,7 @@ mod tests {
         insta::assert_snapshot!(output(&app, DbCommand::RollbackPlan).await.0, @"
         The newest migrations of FOLDER/adjutant.db:
 
+          58  tells             only adds; what an older version reads stays as it was
           57  part receipts     only adds; what an older version reads stays as it was
           56  unread            only adds; what an older version reads stays as it was
           55  disliked          only adds; what an older version reads stays as it was

@@ -169,8 +169,8 @@ fn run_systemd(command: &mut Command) -> Result<String> {
     // It finds no systemd to talk to.
     Err(CliError::plain(match stderr.contains("Failed to connect to ") {
         true if words.first().is_some_and(|word| word == "--user") => NO_SYSTEMD_OF_USER.to_owned(),
-        true => NO_SYSTEMD.to_owned(),
-        false => format!("`{name} {}` failed: {}", words.join(" "), stderr.trim()),
+        true if !has_systemd() => NO_SYSTEMD.to_owned(),
+        _ => format!("`{name} {}` failed: {}", words.join(" "), stderr.trim()),
     }))
 }
 

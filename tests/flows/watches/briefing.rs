@@ -229,7 +229,7 @@ async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what
     assert!(told.contains("I'll remind you Thu 26 Nov 2026, 08:00"), "{told}");
     for other in ["other", "%", "______", "<other>", "task other"] {
         let (gone, _) = call(&app, "watch.later", json!({"item": other, "until": "2026-11-26"})).await;
-        assert_eq!(gone, "not_found: That's gone. Ask me what's new to see what's still there.", "{other}");
+        assert_eq!(gone, "not_found: That's gone. “run morning-briefing” shows what's still there.", "{other}");
     }
     app.ends_well().await;
 }

@@ -24,6 +24,8 @@ const PRIVACY: &str = "do you store my data|is my data private|is this private|i
 /// and its other words.
 const GREETINGS: &str =
     "hi hello hey there good morning afternoon evening hallo moin servus guten tag morgen abend";
+/// Those of them that are a greeting alone: "good" may praise, and "morgen" may be an answer.
+const HELLO: &str = "hi hello hey hallo moin servus";
 const ASKING: &str = "who whos what whats how are can help i wer was wie bist kannst hilfe";
 const ADDRESSED: &str = "you your this help say du dich dein das hilfe helfen";
 const BESIDE: &str = "is a an am do does for me need work made name bot ai chatgpt human \
@@ -69,7 +71,7 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
     let greets = words.iter().take_while(|word| has(GREETINGS, ' ', word)).count();
     let reply = match words.join(" ").as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
-        _ if greets == words.len() => l10n::basic::hello(greeting(skills)),
+        _ if greets == words.len() && (greets > 1 || has(HELLO, ' ', words[0])) => l10n::basic::hello(greeting(skills)),
         "how are you" | "how are you doing" | "are you there" => l10n::basic::fine(),
         _ if asks_who_it_is(&words[greets..]) => greeting(skills),
         said if has(THANKS, '|', said) => l10n::basic::welcome(),

@@ -143,6 +143,8 @@ impl Run<'_> {
                     draft = Some(task).filter(|task| task.skills == [DRAFT] || task.skills == [PLAN]);
                     ("dispatch_agent", arguments)
                 }
+                // A schedule that fails again and again stops.
+                Err(why) if self.ctx.turn.is_scheduled => return Ok(Some(TurnEnd::Failed(why.into()))),
                 Err(why) => return Ok(Some(TurnEnd::Answered(why.into()))),
             }
         };
@@ -186,7 +188,7 @@ impl Run<'_> {
     /// The end of a turn that a draft's button began: the receipt.
     fn sent(&self, report: &agents::Report) -> TurnEnd {
         if report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::NotFound) {
-            return TurnEnd::Failed(l10n::watches::item_gone().into());
+            return TurnEnd::Failed(l10n::watches::draft_gone().into());
         }
         match wording::receipts::line(&l10n::watches::say_send(), report.status, &report.line()) {
             Some(receipt) if report.status.ended_well() => TurnEnd::Answered(receipt.into()),
@@ -229,7 +231,9 @@ impl Run<'_> {
             return Ok(call(DRAFT, DRAFT, words.clone(), json!({"words": words})));
         }
         let workflow = workflows.get(&run_request.workflow);
-        if self.orchestrator.agents.model.is_none() && workflow.is_some_and(|workflow| workflow.needs_model())
+        let is_whole = run_request.again.is_none();
+        if self.orchestrator.agents.model.is_none()
+            && workflow.is_some_and(|workflow| is_whole && workflow.needs_model())
         {
             return Err(l10n::runs::needs_model(run_request.workflow));
         }

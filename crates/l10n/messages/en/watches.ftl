@@ -197,7 +197,8 @@ not-quiet = /quiet: write two times, such as 22:00-07:00
 in-past = /until: that's in the past
 gone = There's no such watch anymore. Send `/watches` to see the ones you have.
 which-item = say which one: it isn't clear what this is about
-item-gone = That's gone. Ask me what's new to see what's still there.
+item-gone = That's gone. “run morning-briefing” shows what's still there.
+draft-gone = That draft is gone.
 
 ## A briefing: its events, and below them the lines with numbers
 

@@ -226,8 +226,10 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
         return Err(params(ours!(l10n::schedules::no_such_command)));
     }
     // Only who asked for silence may hear nothing of a run, and a new text isn't what was asked for.
-    let tells =
-        if call.text("text").is_some() { !call.flag("only_if_news") && !is_command } else { row.tells };
+    let tells = match call.text("text") {
+        Some(text) if text != row.text => !call.flag("only_if_news") && !is_command,
+        _ => row.tells,
+    };
     let (text, zone) = (text.to_owned(), zone.name().to_owned());
     Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, tells, ..row })
 }
@@ -255,7 +257,8 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let new = change_to(&row, &planned(call, Some(row.clone()))?, call.store().now(), writes);
     let summary = l10n::schedules::changed(title(&new), when(&new), &new.zone);
     let paused = (new.state != ScheduleState::Active).then(|| l10n::schedules::paused(title(&new)));
-    let summary = under(summary, price(call, &new).await?.into_iter().chain(paused));
+    let silent = may_be_silent(&new).filter(|_| new.tells != row.tells);
+    let summary = under(summary, silent.into_iter().chain(price(call, &new).await?).chain(paused));
     let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
     Ok(Output::ours(summary, item(&new)).undone_by(undo::left(&changed)))
 }

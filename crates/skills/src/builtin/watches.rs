@@ -519,6 +519,10 @@ async fn on_line(call: &CallContext<'_>, number: u64) -> Result<Option<String>> 
     let mut lists = shown.iter().filter_map(|result| {
         let data: Value = serde_json::from_str(&result.data).ok()?;
         let is_briefing = result.skill == "assistant.lines";
+        // One that had nothing to tell.
+        if is_briefing && data.is_null() {
+            return Some(None);
+        }
         let items = data["items"].as_array().filter(|items| is_briefing || items.len() > 1)?;
         let line = items.iter().find(|item| is_briefing && item["n"] == number);
         Some(line.and_then(|line| line["item"].as_str()).map(str::to_owned))

@@ -332,15 +332,18 @@ impl Workflow {
         self.steps.iter().find(|step| step.id == name)
     }
 
-    /// Whether it fails for certain without a language model: an agent that surely works has none of its own, and may not be
-    /// skipped.
+    /// Whether it fails for certain without a language model: an agent that surely works has none of its own, and its failure
+    /// ends the run.
     pub fn needs_model(&self) -> bool {
         let needs = |id: &&str| {
             let agent = self.agent(id).filter(|agent| agent.model.is_none() && agent.as_role.is_none());
-            agent.is_some_and(|agent| !matches!(agent.retry.on_failure, OnFailure::Skip))
+            agent.is_some_and(|agent| agent.retry.on_failure == OnFailure::Abort)
         };
+        let is_free = |id: &String| self.step(id).is_some_and(|step| step.chosen_by.is_none());
         let is_sure = |step: &&Step| {
-            step.chosen_by.is_none() && !matches!(step.kind, StepKind::Map(_) | StepKind::Choice(_))
+            step.chosen_by.is_none()
+                && (step.depends_on.is_empty() || step.depends_on.iter().any(is_free))
+                && matches!(step.kind, StepKind::Agent(_) | StepKind::Loop(_))
         };
         self.steps.iter().filter(is_sure).any(|step| step.kind.agents().iter().any(&needs))
     }

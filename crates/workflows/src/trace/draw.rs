@@ -170,15 +170,17 @@ impl<'a> Table<'a> {
                 Some(_) if one.status != ExecutionStatus::Skipped => duration(one.duration_ms),
                 _ => one.status.as_str().to_owned(),
             }),
-            of(l10n::trace::calls(), |one| {
-                (one.model_calls > 0).then(|| one.model_calls.to_string()).unwrap_or_default()
+            of(l10n::trace::calls(), |one| match one.model_calls {
+                0 => String::new(),
+                calls => calls.to_string(),
             }),
-            of(l10n::trace::tokens_column(), |one| {
-                let tokens = one.tokens.prompt + one.tokens.completion;
-                (tokens > 0).then(|| count(tokens)).unwrap_or_default()
+            of(l10n::trace::tokens_column(), |one| match one.tokens.prompt + one.tokens.completion {
+                0 => String::new(),
+                tokens => count(tokens),
             }),
-            of(l10n::trace::cost(), |one| {
-                (one.cost_usd > 0.0).then(|| cost(one.cost_usd)).unwrap_or_default()
+            of(l10n::trace::cost(), |one| match one.cost_usd {
+                usd if usd > 0.0 => cost(usd),
+                _ => String::new(),
             }),
         ];
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
