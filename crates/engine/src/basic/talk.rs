@@ -71,7 +71,9 @@ pub(super) fn small(text: &str, now: NaiveDateTime, skills: &Registry) -> Option
     let greets = words.iter().take_while(|word| has(GREETINGS, ' ', word)).count();
     let reply = match words.join(" ").as_str() {
         "" => l10n::basic::no_words(greeting(skills)),
-        _ if greets == words.len() && (greets > 1 || has(HELLO, ' ', words[0])) => l10n::basic::hello(greeting(skills)),
+        _ if greets == words.len() && (greets > 1 || has(HELLO, ' ', words[0])) => {
+            l10n::basic::hello(greeting(skills))
+        }
         "how are you" | "how are you doing" | "are you there" => l10n::basic::fine(),
         _ if asks_who_it_is(&words[greets..]) => greeting(skills),
         said if has(THANKS, '|', said) => l10n::basic::welcome(),
