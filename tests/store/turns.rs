@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adjutant_store::Stale;
 use adjutant_store::context::{self, ContextQuery};
-use adjutant_store::turns::{self, TurnRow};
+use adjutant_store::turns::{self, PastTurn, TurnRow};
 use adjutant_store::{Batch, StoreError, Value, calls, executions, inbox, leases};
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
 
@@ -261,8 +261,18 @@ async fn history_is_read_from_both_ends(world: World) {
         day: (0, 1),
     };
     let past = context::read(&world.store, query).await.unwrap().past;
+    // Its words are of the time when it was written.
+    let written = by_id(&world, "t3").await.started_at;
+    assert_eq!((past[0].written_at, past[0].at), (written, world.store.now()));
+    let newest = turns::ended_after(&world.store, &room.id, 0, 9).await.unwrap();
+    let times =
+        |past: &[PastTurn]| past.iter().map(|turn| (turn.seq, turn.at, turn.written_at)).collect::<Vec<_>>();
+    assert_eq!(times(&past), times(&newest));
     let past: Vec<i64> = past.iter().map(|turn| turn.seq).collect();
     assert_eq!(past, [seqs[2], seqs[3], seqs[1], seqs[0]]);
+    // It's the newest, though another began after it.
+    let past = context::read(&world.store, ContextQuery { turns: 1, ..query }).await.unwrap().past;
+    assert_eq!(past[0].seq, seqs[2]);
 }
 
 async fn progress_is_what_was_closed_or_called_since(world: World) {

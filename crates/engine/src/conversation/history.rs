@@ -112,8 +112,9 @@ pub async fn window(
     Ok(Window { turns, taint, needs_compacting })
 }
 
-/// Says on which days turns were. A turn has its day if that isn't the one before's; the first has it unless that is today. So
-/// what a model saw of a turn stays the same until the next day, and providers can cache it.
+/// Says on which days turns were written, because of words like "tomorrow". A turn has its day if that isn't the one before's;
+/// the first has it unless that is today. So what a model saw of a turn stays the same until the next day, and providers can
+/// cache it.
 struct DayMarks {
     zone: Tz,
     last: Option<String>,
@@ -122,12 +123,12 @@ struct DayMarks {
 impl DayMarks {
     /// `[Fri 20 Nov 2026] `, or nothing.
     fn of(&mut self, turn: &PastTurn) -> String {
-        let day = clock::local_day(turn.at, self.zone);
+        let day = clock::local_day(turn.written_at, self.zone);
         if self.last.as_ref() == Some(&day) {
             return String::new();
         }
         self.last = Some(day);
-        clock::utc(turn.at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
+        clock::utc(turn.written_at).with_timezone(&self.zone).format("[%a %-d %b %Y] ").to_string()
     }
 }
 
@@ -307,6 +308,7 @@ mod tests {
             answer: None,
             taint: Taint::default(),
             at: seq,
+            written_at: seq,
             forgotten: false,
             has_calls: false,
             is_scheduled: false,

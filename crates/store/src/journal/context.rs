@@ -73,7 +73,7 @@ pub struct ContextQuery<'a> {
 }
 
 /// Each branch has the same columns: what it is, its order, two numbers, and five texts, of which two are never missing.
-/// The newest turns are found by two indexes, and `seq + 0` keeps SQLite from taking the first of them twice.
+/// A turn's flags have the milliseconds that it took above their four bits.
 const SQL: &str = concat!(
     "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
@@ -92,14 +92,12 @@ const SQL: &str = concat!(
     (SELECT 1 FROM inbox i JOIN attachments a ON a.event = i.event WHERE i.turn_id = t.id) THEN 2 ELSE 0 END \
     + CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND ",
     came_by_itself!("i.event"),
-    ") THEN 4 ELSE 0 END + CASE WHEN t.disliked_at IS NULL THEN 0 ELSE 8 END AS BIGINT), \
+    ") THEN 4 ELSE 0 END + CASE WHEN t.disliked_at IS NULL THEN 0 ELSE 8 END \
+    + CASE WHEN t.background = 0 THEN (t.ended_at - t.started_at) * 16 ELSE 0 END AS BIGINT), \
     t.ended_at, CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
-    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM \
-    (SELECT * FROM (SELECT seq, ended_at AS at FROM turns WHERE conversation_id = $2 AND seq > $4 AND background = 0 \
-    AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $6 + 0) AS said \
-    UNION ALL SELECT * FROM (SELECT seq, ended_at AS at FROM turns WHERE conversation_id = $2 AND seq + 0 > $4 AND background <> 0 \
-    AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ended_at DESC, seq DESC LIMIT $6 + 0) AS found) AS newest \
-    ORDER BY at DESC, seq DESC LIMIT $6 + 0) \
+    CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM turns \
+    WHERE conversation_id = $2 AND seq > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
+    ORDER BY ended_at DESC, seq DESC LIMIT $6 + 0) \
     UNION ALL SELECT 'has', coalesce((SELECT min(t.seq) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), \
     9223372036854775807), CAST(coalesce((SELECT max(CASE WHEN t.person_id = $1 AND t.id <> $3 AND t.forgotten_at IS NULL \
     THEN 1 ELSE 0 END) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), 0) \
@@ -172,6 +170,7 @@ pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData>
                 answer: c,
                 taint: Taint::read(&d.unwrap_or_default()),
                 at,
+                written_at: at - (flags >> 4),
                 forgotten: flags & 1 != 0,
                 has_calls: flags & 2 != 0,
                 is_scheduled: flags & 4 != 0,

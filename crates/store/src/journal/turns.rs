@@ -293,6 +293,8 @@ pub struct PastTurn {
     pub taint: Taint,
     /// When it ended.
     pub at: i64,
+    /// When the person wrote it; of one in the background, when it ended.
+    pub written_at: i64,
     /// The person asked to forget it: the texts are empty then.
     #[sqlx(try_from = "Flag")]
     pub forgotten: bool,
@@ -315,7 +317,8 @@ macro_rules! past {
         concat!(
             "SELECT seq, person_id, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
              CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
-             ended_at AS at, CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             ended_at AS at, CASE WHEN background = 0 THEN started_at ELSE ended_at END AS written_at, \
+             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
              FROM turns WHERE seq IN (SELECT seq FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ",
             $order,
