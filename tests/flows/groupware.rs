@@ -390,6 +390,11 @@ async fn it_knows_when_there_is_time() {
         let (said, _) = asks(json!({"start": start, "end": end, "duration": "1h"})).await;
         assert_eq!(said, told);
     }
+    let there = json!({"start": "2026-06-02T08:00", "end": "2026-06-02T09:00", "duration": "1h",
+        "timezone": "Europe/London"});
+    let (said, _) = asks(there).await;
+    let told = "Free within that time (Tue 2 Jun 2026, 08:00–09:00):\n- Tue 2 Jun 2026, 08:00–09:00";
+    assert_eq!(said, told, "all of it is in the zone that was asked for");
     let (said, data) = asks(json!({"start": "2026-06-01", "end": "2026-07-31", "duration": "3h"})).await;
     assert!(said.ends_with("\nand 3 more, from Wed 29 Jul 2026, 09:00"), "{said}");
     assert_eq!(data["slots"].as_array().map(Vec::len), Some(40));

@@ -369,7 +369,7 @@ fn slots(
     let hours = WorkingHours { zone, days: week[..days].to_vec(), from: hour(from), to: hour(to) };
     let mut free = free_slots(busy, period, duration, &hours)?;
     let more = free.split_off(free.len().min(SLOTS));
-    let asked = spoken(period, call);
+    let asked = Span { from: local(period.from), to: local(period.to) }.spoken();
     let heading = match (free.is_empty(), is_within_day) {
         (true, true) => l10n::calendar::no_slot_within(asked),
         (true, false) => l10n::calendar::no_slot(asked),
