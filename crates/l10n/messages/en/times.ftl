@@ -150,5 +150,5 @@ repeating-somehow = , repeating
 
 unknown-time = “{ $text }” isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00
 unknown-length = “{ $text }” isn't a duration; write it like “30m”, “1h30m” or “2d”
-# What people may write is English.
+# People may write English or German.
 unknown-rule = I don't understand the time “{ $text }”; write it like “every weekday at 8”, “monday to thursday at 9:30”, “weekdays except friday at 9”, “every 1st at 10”, “every 2 hours”, or as a cron pattern such as “0 8 * * 1-5”

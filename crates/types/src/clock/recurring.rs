@@ -16,9 +16,9 @@ const MIN_INTERVAL_MINUTES: i64 = 5;
 
 /// Other words of recurring times, and the German days with their abbreviations.
 const WORDS: &str = "jeden=every jede=every jedes=every each=every alle=every und=and am=on an=on bis=to through=to \
-    außer=except ausser=except but=except tag=day täglich=day morgen=morning abend=evening workday=weekday \
-    werktag=weekday werktags=weekday werktage=weekday weekdays=weekday workdays=weekday wochenende=weekend \
-    weekends=weekend woche=week wöchentlich=week monat=month monatlich=month stunde=hour stündlich=hour \
+    außer=except ausser=except but=except tag=day täglich=day morgens=morning mornings=morning abends=evening \
+    evenings=evening workday=weekday werktag=weekday werktags=weekday werktage=weekday weekdays=weekday workdays=weekday \
+    wochenende=weekend weekends=weekend woche=week wöchentlich=week monat=month monatlich=month stunde=hour stündlich=hour \
     stunden=hours minuten=minutes";
 const DAYS: &str = "montag=monday mo=monday dienstag=tuesday di=tuesday mittwoch=wednesday mi=wednesday \
     donnerstag=thursday do=thursday freitag=friday fr=friday samstag=saturday sonnabend=saturday sa=saturday \
@@ -138,7 +138,9 @@ fn sentence(text: &str) -> Option<String> {
         Some((days, time)) => (days, Some(clock(time)?)),
         None => clock_at_end(&text).map_or((&*text, None), |(days, time)| (days, Some(time))),
     };
-    let days = days.replace(['-', '–'], " to ");
+    // Without "jeden" it's one morning: "morgen um 8" is tomorrow.
+    let days =
+        days.replace("jeden morgen", "morgens").replace("jeden abend", "abends").replace(['-', '–'], " to ");
     let words: Vec<&str> = days
         .split(|char: char| char == ',' || char.is_whitespace())
         .map(|word| translated(word, WORDS))
@@ -282,6 +284,7 @@ mod tests {
             ("daily at 7:05 am", "5 7 * * *"),
             ("every morning", "0 8 * * *"),
             ("every day", "0 9 * * *"),
+            ("every weekday mornings at 7", "0 7 * * 1-5"),
             ("every 1st at 10", "0 10 1 * *"),
             ("every 1st and 15th of the month at 10", "0 10 1,15 * *"),
             ("monthly", "0 9 1 * *"),
@@ -304,6 +307,10 @@ mod tests {
             ("jeden Freitag um 15 Uhr", "0 15 * * 5"),
             ("täglich um 7:30", "30 7 * * *"),
             ("alle 2 Stunden", "0 */2 * * *"),
+            ("jeden Morgen um 8", "0 8 * * *"),
+            ("jeden Abend", "0 18 * * *"),
+            ("werktags morgens um 7", "0 7 * * 1-5"),
+            ("abends um 20 Uhr", "0 20 * * *"),
         ] {
             assert_eq!(
                 CronRule::parse(text, BERLIN).map(|rule| rule.pattern()),
@@ -324,6 +331,7 @@ mod tests {
             "monday except monday at 8",
             "monday to at 8",
             "to thursday at 8",
+            "morgen um 8",
         ] {
             assert!(CronRule::parse(text, BERLIN).is_err(), "{text}: {:?}", CronRule::parse(text, BERLIN));
         }
