@@ -224,11 +224,18 @@ async fn whose_email_it_waits_for_may_be_said_by_the_address_of_a_contact_that_w
 #[tokio::test]
 async fn the_name_of_a_contact_stands_for_all_their_addresses_and_one_of_two_is_asked_for() {
     let app = app().await;
-    let frank = json!({"name": "Frank Hall", "emails": ["frank@example.test", "frank@home.test"]});
-    call(&app, "contacts.create", frank).await;
-    let wish = json!({"on": "mail", "from": ["frank", "Acme"]});
+    // A firm has more addresses than those of one contact, and the end of a name is nobody's.
+    for (name, emails) in [
+        ("Frank Hall", json!(["frank@example.test", "frank@home.test"])),
+        ("Acme Billing", json!(["billing@acme.test"])),
+        ("North Support", json!(["north@corp.test"])),
+        ("South Support", json!(["south@corp.test"])),
+    ] {
+        call(&app, "contacts.create", json!({"name": name, "emails": emails})).await;
+    }
+    let wish = json!({"on": "mail", "from": ["frank", "Acme", "Support"]});
     let (made, _) = call(&app, "watch.create", wish.clone()).await;
-    let what = "I'm watching for email from frank@example.test or frank@home.test or Acme";
+    let what = "I'm watching for email from frank@example.test or frank@home.test or Acme or Support";
     assert!(made.starts_with(what), "{made}");
     call(&app, "contacts.create", json!({"name": "Frank Brown", "emails": ["brown@corp.test"]})).await;
     let (said, _) = call(&app, "watch.create", wish).await;

@@ -31,7 +31,7 @@ use super::{
     BuiltinSkill, CallContext, Idempotency, Location, Preview, Resource, has_all_words, joined, under,
 };
 use crate::accounts::{ConnectedAccount, PersonAccounts};
-use crate::{Approved, Output, Result, SkillError};
+use crate::{Approved, Failure, Output, Result, SkillError};
 
 domain! {
     "contacts", "../../../../../skills/contacts.toml", ContactSkill {
@@ -150,7 +150,6 @@ fn typed<'c>(call: &'c CallContext<'_>) -> impl Iterator<Item = Target> + 'c {
 type Known<'a, E> = (Option<&'a ConnectedAccount>, E);
 
 /// The contacts that a call looks through.
-#[derive(Default)]
 struct Entries<'a> {
     /// Those of each account, and of our own store: it has what a person entered before they connected an account.
     books: Vec<Known<'a, Arc<Vec<Entry>>>>,
@@ -350,16 +349,30 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
     Ok(parties)
 }
 
-/// Whom names stand for who may write: all addresses of the one contact that is called so. A name of no contact stays.
+/// Whom names stand for who may write: all addresses of the one contact whose whole or first name it is. Other names stay.
 pub(super) async fn senders(call: &CallContext<'_>, from: Vec<String>) -> Result<Vec<String>> {
     let is_open = call.accounts.all().check(AccountService::Contacts).is_ok();
     if !is_open || from.iter().all(|who| who.contains('@')) {
         return Ok(from);
     }
-    let (entries, mut all) = (Entries::all(call).await.unwrap_or_default(), Vec::new());
+    let entries = match Entries::all(call).await {
+        Err(Failure::Skill(_)) => return Ok(from),
+        read => read?,
+    };
+    let mut all = Vec::new();
     for who in from {
-        let found = if who.contains('@') { Vec::new() } else { called(&entries, &who) };
+        let name = who.to_lowercase();
+        let mut found = if who.contains('@') { Vec::new() } else { called(&entries, &who) };
+        found.retain(|(_, contact)| {
+            let full = contact.name.to_lowercase();
+            full == name || full.split_whitespace().next() == Some(&*name)
+        });
+        let is_firms = |address: &String| {
+            address.rsplit_once('@').is_some_and(|(_, domain)| domain.to_lowercase().contains(&name))
+        };
         match found.as_slice() {
+            // Others write under a firm's name, too: "Acme" is more than the contact "Acme Billing".
+            found if found.iter().flat_map(|(_, contact)| &contact.emails).any(is_firms) => all.push(who),
             [(_, contact)] if !contact.emails.is_empty() => all.extend(contact.emails.iter().cloned()),
             [] | [_] => all.push(who),
             several => return Err(several_called(&who, several).into()),
