@@ -148,6 +148,7 @@ impl Session {
             data_dir: config.data_dir.clone(),
             theme: Theme::of_stdout(),
         };
+        service::private::make_data_dir(config);
         let skill_set = service::load_skills(config)?;
         skill_set.workflows.current().log_problems();
         let models = service::build_models(config, &clock)?;

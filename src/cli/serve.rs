@@ -41,6 +41,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
         )));
     }
     let clock: SharedClock = Arc::new(SystemClock);
+    service::private::make_data_dir(&config);
     let skill_set = service::load_skills(&config)?;
     skill_set.workflows.current().log_problems();
     let models = service::build_models(&config, &clock)?;

@@ -1,8 +1,8 @@
 //! Keeps the machine's other users out of our files, whatever the umask.
 
-use std::fs::{Metadata, Permissions, symlink_metadata};
+use std::fs::{DirBuilder, Metadata, Permissions, symlink_metadata};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use adjutant_config::Config;
@@ -11,7 +11,7 @@ use rustix::fs::Mode;
 
 /// Our folders in the data folder, and how the names of our files there begin. Nothing else there is touched, because the
 /// folder may be shared.
-const FOLDERS: [&str; 7] = ["mail", "work", "backups", "mcp", "instructions", "oauth", "files"];
+const FOLDERS: [&str; 8] = ["mail", "work", "backups", "mcp", "instructions", "oauth", "files", "skills"];
 const FILES: [&str; 3] = ["adjutant.db", "console-", "secrets."];
 
 /// The rights of other users.
@@ -24,6 +24,12 @@ pub struct Exposed {
     pub closed: Vec<PathBuf>,
     /// They still can: it belongs to another user, or it's a data folder with other files than ours.
     pub open: Vec<PathBuf>,
+}
+
+/// Makes the folder for data before the skills are read: only folders that are there then are read again when something is
+/// saved in them. Opening the store says why it can't be made.
+pub fn make_data_dir(config: &Config) {
+    let _ = DirBuilder::new().recursive(true).mode(0o700).create(&config.data_dir);
 }
 
 /// From now on all new files are private; those that were open to others are closed.
@@ -103,13 +109,14 @@ mod tests {
         let program = write("work/tool", 0o755);
         let database = write("adjutant.db", 0o644);
         let key = write("secrets.key", 0o644);
+        let skill = write("skills/visit.toml", 0o664);
         let theirs = write("photos.zip", 0o644);
         let exposed = restrict(&config);
         assert_eq!(exposed.open, std::slice::from_ref(&data));
         assert!(exposed.closed.contains(&database) && exposed.closed.contains(&draft), "{exposed:?}");
         assert_eq!(
-            [&data, &database, &key, &draft, &program, &theirs].map(|path| mode(path)),
-            [0o755, 0o600, 0o600, 0o600, 0o700, 0o644]
+            [&data, &database, &key, &skill, &draft, &program, &theirs].map(|path| mode(path)),
+            [0o755, 0o600, 0o600, 0o600, 0o600, 0o700, 0o644]
         );
         assert_eq!(mode(draft.parent().unwrap()), 0o700);
         std::fs::remove_file(&theirs).unwrap();

@@ -65,6 +65,21 @@ fn summary(skill_set: &SkillSet, skill: &str) -> Option<String> {
 }
 
 #[test]
+fn what_is_saved_after_a_first_start_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    let config = Config::in_dir(home.path().join("share/adjutant"));
+    private::make_data_dir(&config);
+    assert_eq!(private::restrict(&config), private::Exposed::default(), "nobody else can read it");
+    let skill_set = load_skills(&config).unwrap();
+    let saved = config.skill_paths()[0].join("workflows");
+    std::fs::create_dir_all(&saved).unwrap();
+    let text = workflow("visit-report", "Report on a visit", VISIT, "tasks.search");
+    std::fs::write(saved.join("visit.yaml"), text).unwrap();
+    skill_set.skills.poll();
+    assert!(skill_set.workflows.current().get("visit-report").is_some());
+}
+
+#[test]
 fn a_sound_workflow_is_a_skill_by_its_name() {
     let folders = SkillFolders::new(1);
     folders.write(

@@ -177,10 +177,11 @@ impl Config {
         self.data_dir.join("files")
     }
 
-    /// `[skills] paths`; without any the folder `skills` of the data, where there is a folder for data.
+    /// `[skills] paths`; without any the folder `skills` in the folder for data, if that is there and this user may enter it.
     pub fn skill_paths(&self) -> Vec<PathBuf> {
         match self.skills.paths.as_slice() {
-            [] if self.data_dir.is_dir() => vec![self.data_dir.join("skills")],
+            // What the dot names is found only by who may enter the folder.
+            [] if self.data_dir.join(".").is_dir() => vec![self.data_dir.join("skills")],
             paths => paths.to_vec(),
         }
     }
