@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adjutant_models::{ModelErrorKind, Request};
 use adjutant_store::objects::{self, TimeSpan};
-use adjutant_store::{Batch, people, questions, runs, taints};
+use adjutant_store::{Batch, questions, runs, taints};
 use adjutant_types::QuestionState;
 use serde_json::{Value, json};
 
@@ -289,34 +289,6 @@ async fn it_sees_nothing_that_others_wrote_and_costs_one_small_call_a_turn() {
     assert!(tokens <= 600, "{tokens} tokens");
     println!("the clean room's request: {tokens} tokens\n{}", said[1]);
     app.ends_well().await;
-}
-
-#[tokio::test]
-async fn which_of_two_own_things_is_meant_is_answered_in_a_word() {
-    for (answer, deleted) in [("the office one", 1), ("the shopping one", 0), ("yes", 1), ("no wait", 0)] {
-        let wished = json!([{"kind": "task.delete", "targets": ["coffee"]}]);
-        let delete = ("tasks.delete", json!({"id": "cofoff"}));
-        let app = has_read(move |_| wishes(&wished), vec![delete]).await;
-        let person = people::person_of(app.store(), "console", "ada").await.unwrap().unwrap().id;
-        let mut batch = Batch::new();
-        for (id, tags) in [("cofoff", r#"["office"]"#), ("cofsho", r#"["shopping"]"#)] {
-            batch.run(
-                "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
-                 VALUES ($1, $2, 'Coffee', '', $3, 'normal', 'open', 1)",
-                [id.into(), (&person).into(), tags.into()],
-            );
-        }
-        app.store().write(batch).await.unwrap();
-        app.says("ada", "what came in?").await;
-        let asked = app.says("ada", "delete coffee").await;
-        let which = "more than one fits what you said. The other: “Coffee” #shopping. Shall I do this?";
-        assert!(asked.text.contains(which), "{}", asked.text);
-        let heard = app.says("ada", answer).await;
-        assert_eq!(effects(&app, "tasks.delete").await, deleted, "{answer}: {}", heard.text);
-        assert_eq!(heard.turn, asked.turn, "{answer} is no new message: {}", heard.text);
-        app.check_bases().await;
-        app.ends_well().await;
-    }
 }
 
 /// An app that has read text from outside, whose model answers "what else" with an offer, perhaps after it has read again,

@@ -1,7 +1,6 @@
 //! Reads typed texts and buttons as answers to the open questions.
 
 use adjutant_store::questions::QuestionRow;
-use adjutant_turn::wording::questions::rivals;
 use adjutant_types::{Answer, IN_WORDS, MEANT_OTHER, QuestionId, QuestionKind, pointed_at};
 
 use super::command::{is_command, is_run};
@@ -60,13 +59,9 @@ pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
             let is_yes = verdict(word)
                 .or_else(|| verdicts::agrees_on(word, preview).then_some(true))
                 .or_else(|| verdicts::verdict_on_both(word, preview));
-            is_yes.map(yes_or_no)
+            Some(if is_yes? { Answer::Approve } else { Answer::Reject })
         }
     }
-}
-
-pub(super) fn yes_or_no(is_yes: bool) -> Answer {
-    if is_yes { Answer::Approve } else { Answer::Reject }
 }
 
 /// Reads a text as an answer about a plan: “run”, “cancel”, “change: without the invitation”.
@@ -78,7 +73,7 @@ fn about_plan(text: &str, word: &str) -> Option<Answer> {
         _ => {}
     }
     if let Some(is_yes) = verdict_on_all(word) {
-        return Some(yes_or_no(is_yes));
+        return Some(if is_yes { Answer::Approve } else { Answer::Reject });
     }
     let (first, rest) = text.split_once([':', ',', ' ', '\n'])?;
     if !first.eq_ignore_ascii_case("change") {
@@ -107,15 +102,14 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
         let all: Vec<_> = open().map(|(index, _)| (index, Answer::Reject)).collect();
         return (!all.is_empty()).then_some(Typed::Answers(all));
     }
-    // "Yes to Carol", where one of them is for her, or "the office one", where a question names what else may be meant.
-    let says = |row: &QuestionRow| match &row.kind {
-        QuestionKind::Approval { preview, .. } if verdicts::agrees_on(&plain(text), preview) => Some(true),
-        QuestionKind::Approval { preview, .. } => verdicts::chosen(&plain(text), preview, rivals(row)?),
-        _ => None,
+    // "Yes to Carol", where one of them is for her.
+    let is_meant = |row: &QuestionRow| match &row.kind {
+        QuestionKind::Approval { preview, .. } => verdicts::agrees_on(&plain(text), preview),
+        _ => false,
     };
-    let mut meant = open().filter_map(|(index, row)| Some((index, says(row)?)));
-    if let (Some((index, is_yes)), None) = (meant.next(), meant.next()) {
-        return Some(Typed::Answers(vec![(index, yes_or_no(is_yes))]));
+    let mut meant = open().filter(|(_, row)| is_meant(row));
+    if let (Some((index, _)), None) = (meant.next(), meant.next()) {
+        return Some(Typed::Answers(vec![(index, Answer::Approve)]));
     }
     to_approvals(text, asked)
 }
@@ -166,7 +160,8 @@ fn to_approvals(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
     Some(match verdicts::read(text, asked.len(), &open, index_of)? {
         Verdicts::Unclear => Typed::Unclear,
         Verdicts::Of(by_index) => {
-            Typed::Answers(by_index.into_iter().map(|(index, is_yes)| (index, yes_or_no(is_yes))).collect())
+            let answer = |is_yes| if is_yes { Answer::Approve } else { Answer::Reject };
+            Typed::Answers(by_index.into_iter().map(|(index, is_yes)| (index, answer(is_yes))).collect())
         }
     })
 }

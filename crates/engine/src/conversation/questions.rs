@@ -33,7 +33,6 @@ use adjutant_types::{
 use super::Conversations;
 use super::answers::{
     ALWAYS, Certainty, SHOW, Typed, agrees, by_number, certainty, is_bare, press, read, says_always,
-    yes_or_no,
 };
 use super::verdicts::{self, Verdicts};
 
@@ -328,8 +327,10 @@ impl Conversations {
                 Some(Verdicts::Of(answers)) if is_read => answers,
                 _ => BTreeMap::new(),
             };
-            let closed: Vec<(&QuestionRow, Answer)> =
-                answers.into_iter().map(|(at, is_yes)| (theirs[at], yes_or_no(is_yes))).collect();
+            let closed: Vec<(&QuestionRow, Answer)> = answers
+                .into_iter()
+                .map(|(at, is_yes)| (theirs[at], if is_yes { Answer::Approve } else { Answer::Reject }))
+                .collect();
             // Their states, before an answer changes one.
             for turn in closed.iter().map(|(question, _)| &question.turn_id).collect::<BTreeSet<_>>() {
                 if let Some(turn) = turns::by_id(&self.store, turn).await? {

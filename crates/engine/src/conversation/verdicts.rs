@@ -15,8 +15,8 @@ use adjutant_turn::trust::is_misspelt;
 use adjutant_types::text::words;
 
 use phrases::{
-    ASKING, CHANGING, CHOOSING, CONDITIONS, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, STARTLED,
-    Token, VERBS_ASKING, WISHES,
+    ASKING, CHANGING, CONDITIONS, LAST, LIMITS, MAILING, ONE, PHRASES, PRONOUNS, REASONS, STARTLED, Token,
+    VERBS_ASKING, WISHES,
 };
 
 /// The longest text that is read, in characters, and the longest reason behind it.
@@ -368,29 +368,6 @@ pub(super) fn agrees_on(text: &str, asked: &str) -> bool {
     let mut rest = words(&text);
     let is_yes = rest.next().and_then(token_of) == Some(Token::Lead(true));
     is_yes && rest.clone().any(|word| token_of(word).is_none()) && rest.all(fits)
-}
-
-/// The yes or no of a text that only says which of several things is meant: "the office one". A word that both have says
-/// nothing, and any other word makes it more than that. `rivals` are those that a question names beside what it asks about;
-/// what that would become must be read first.
-pub(super) fn chosen(text: &str, asked: &str, rivals: &str) -> Option<bool> {
-    let asked = asked.split_once(": ").filter(|_| !asked.contains('\n'))?.1.to_lowercase();
-    let (text, rivals) = (text.to_lowercase(), rivals.split_once(": ")?.1.to_lowercase());
-    let is_plain = |char: char| char.is_alphabetic() || char.is_whitespace() || ",.!#'".contains(char);
-    if text.chars().count() > MAX_CHARS || !text.chars().all(is_plain) {
-        return None;
-    }
-    let mut chosen = None;
-    for word in words(&text).filter(|word| !CHOOSING.contains(word)) {
-        let is_in = |names: &str| words(names).any(|other| other == word);
-        let (is_it, is_rival) = (is_in(&asked), is_in(&rivals));
-        let is_more = token_of(word).is_some() || WISHES.contains(&word) || LIMITS.contains(&word);
-        let is_other = is_it != is_rival && *chosen.get_or_insert(is_it) != is_it;
-        if is_more || is_other || !(is_it || is_rival) {
-            return None;
-        }
-    }
-    chosen
 }
 
 /// The no of a text that is a no to all that is asked, and then a question, whatever follows: "no!! what is that? I just want

@@ -8,7 +8,7 @@ use adjutant_store::{StoreError, inbox, turns};
 use adjutant_turn::journal::{Limit, LimitReached, Suspend, fail_point};
 use adjutant_turn::trust::{ActionKind, ApprovalReason, OwnWords, Target};
 use adjutant_turn::wording;
-use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient, rivals};
+use adjutant_turn::wording::questions::{Circumstances, ContactMatch, Recipient};
 use adjutant_types::text::one_line;
 use adjutant_types::{
     Allowance, Answer, Basis, ExecutionStatus, Own, QuestionKind, QuestionState, Taint, ours,
@@ -87,12 +87,7 @@ impl ActiveCall<'_> {
                 (_, Some(Answer::Withdrawn)) => (ErrorKind::Withdrawn, ours!(skills::withdrawn)),
                 (QuestionState::Expired, _) => (ErrorKind::Unapproved, ours!(skills::expired)),
                 _ => match inbox::last_answer(&ctx.store, &ctx.turn.id, &ctx.turn.person.id).await? {
-                    // "The shopping one" says what else is meant.
-                    Some(words)
-                        if words.contains(['?', '？'])
-                            || words.split_whitespace().count() > 3
-                            || (rivals(&question).is_some() && words.contains(' ')) =>
-                    {
+                    Some(words) if words.contains(['?', '？']) || words.split_whitespace().count() > 3 => {
                         let words = Own(one_line(&words, ANSWER));
                         (ErrorKind::Unapproved, ours!(skills::rejected_saying, words))
                     }

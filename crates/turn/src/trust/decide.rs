@@ -106,8 +106,6 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         None => Verdict::Ask(match asked.first().and_then(|(_, wish)| Some((wish, misses(wish)?))) {
             Some((_, Target::Recipient { .. })) => ApprovalReason::UnknownRecipient,
             Some((wish, Target::Thing(thing))) => match rivals(wish, thing) {
-                // Of several, "the office one" would be a yes to all.
-                Some(_) if action.targets.len() > 1 => ApprovalReason::Ambiguous(Vec::new()),
                 Some(others) => ApprovalReason::Ambiguous(evidence.shown.titles(thing, &others)),
                 None => ApprovalReason::NotNamed,
             },

@@ -133,12 +133,6 @@ pub(super) const MAILING: &[&str] =
 pub(super) const CHANGING: &[&str] =
     &["make", "change", "move", "call", "set", "put", "mach", "nenn", "verschieb"];
 pub(super) const ONE: &[&str] = &["it", "that", "this", "him", "her", "es", "ihn", "ihm"];
-/// Words that may stand beside those that say which of several things is meant.
-#[rustfmt::skip]
-pub(super) const CHOOSING: &[&str] = &[
-    "the", "one", "ones", "i", "mean", "meant", "for", "from", "of", "in", "on", "at", "my", "please", "pls", "yes",
-    "die", "der", "das", "den", "dem", "von", "vom", "aus", "für", "ich", "meine", "meinte", "bitte", "ja",
-];
 /// What may come before a no, and a mark: "eh? no".
 pub(super) const STARTLED: &[&str] = &["eh", "huh", "what", "hey", "uh", "hä", "was", "äh"];
 /// How questions begin.

@@ -304,50 +304,6 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
 }
 
 #[test]
-fn which_of_two_is_meant_is_a_yes_or_a_no() {
-    let of =
-        |text: &str| chosen(text, "Delete a task for good: Coffee #office", "The other: “Coffee” #shopping.");
-    for text in [
-        "the office one",
-        "Office!",
-        "#office",
-        "I meant the one for the office, please",
-        "yes, the office coffee",
-    ] {
-        assert_eq!(of(text), Some(true), "{text}");
-    }
-    for text in ["the shopping one", "shopping", "yes, the coffee for shopping", "ich meine shopping"] {
-        assert_eq!(of(text), Some(false), "{text}");
-    }
-    for text in [
-        "",
-        "the one",
-        "coffee",
-        "the coffee one",
-        "not the office one",
-        "the other one",
-        "the second one",
-        "the office one?",
-        "the office one tomorrow",
-        "office and shopping",
-        "office, not shopping",
-        "all for the office",
-        "delete it",
-        "delete a task",
-        "the office lamp",
-        "2 office",
-    ] {
-        assert_eq!(of(text), None, "{text}");
-    }
-    let change = "Change a task: Coffee #office\n- title: Pay Eve";
-    assert_eq!(chosen("the office one", change, "The other: “Coffee” #shopping."), None, "to what is unread");
-    let odd = |text: &str| chosen(text, "Delete a task for good: Not all, send it", "The other: “Send”.");
-    for text in ["not", "all", "send", "not all"] {
-        assert_eq!(odd(text), None, "{text}");
-    }
-}
-
-#[test]
 fn almost_anything_may_follow_a_no_to_all() {
     for text in [
         "no to all. whens the planning, and did frank write?",

@@ -152,12 +152,4 @@ fn a_question_names_what_else_may_be_meant_if_that_is_the_persons_own() {
     assert_eq!(ask(vec![coffee("t2"), thing("event", "e1", "Coffee, call 0900")]), "");
     let many = (2..6).map(|number| thing("task", &format!("t{number}"), &format!("Coffee {number}")));
     assert_eq!(ask(many.collect()), "");
-    let shown = Shown::new([(true, vec![coffee("t1"), coffee("t2"), coffee("t3")])]);
-    let wishes = vec![Wish { count: None, ..wish(ActionKind::TaskDelete, &["coffee"], "") }];
-    let (case, two) =
-        (Case { shown, ..Case::new("", wishes) }, ["t1", "t2"].map(|id| Target::Thing(coffee(id))));
-    assert_eq!(
-        case.judge(ActionKind::TaskDelete, two.to_vec()),
-        Verdict::Ask(ApprovalReason::Ambiguous(Vec::new()))
-    );
 }
