@@ -17,7 +17,7 @@ use adjutant_store::questions::QuestionRow;
 use adjutant_store::watches::{self, TurnItems, WatchRow};
 use adjutant_store::{StoreError, executions, inbox, outbox, questions, turns};
 use adjutant_turn::journal::{TurnContext, WishBook};
-use adjutant_turn::trust::{Action, ActionKind, Details, OwnWords, Shown, Thing, WishFailure, Wishes};
+use adjutant_turn::trust::{Action, ActionKind, OwnWords, Shown, Thing, WishFailure, Wishes};
 use adjutant_types::clock::duration::parse_event;
 use adjutant_types::clock::spoken::Named;
 use adjutant_types::clock::utc;
@@ -519,13 +519,15 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
         let data = json!({"items": items}).to_string();
         results.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
     }
-    let mut details = BTreeMap::new();
+    let mut senders = BTreeMap::new();
     let mut shown = Shown::new(results.iter().map(|result| {
         let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
         let mut things = |items: &[Value]| -> Vec<Thing> {
             let known = items.iter().filter_map(|item| {
                 let thing = thing(handler_in(registry, &result.skill), item)?;
-                details.entry(thing.id.clone()).or_insert_with(|| details_of(item));
+                if let Some(from) = item["from"][0].as_str().filter(|_| thing.noun == "mail") {
+                    senders.insert(thing.id.clone(), from.to_owned());
+                }
                 Some(thing)
             });
             known.collect()
@@ -535,16 +537,8 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
             None => (false, things(std::slice::from_ref(&data))),
         }
     }));
-    shown.details = details;
+    shown.senders = senders;
     Ok(shown)
-}
-
-fn details_of(item: &Value) -> Details {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let from = text(&item["from"][0]);
-    let tags: Vec<String> =
-        item["tags"].as_array().into_iter().flatten().map(|tag| format!("#{}", text(tag))).collect();
-    Details { address: address_in(&from), from, sent: text(&item["date"]), tags: tags.join(" ") }
 }
 
 fn thing(skill: &str, item: &Value) -> Option<Thing> {
@@ -572,12 +566,8 @@ fn thing(skill: &str, item: &Value) -> Option<Thing> {
 }
 
 pub(crate) fn mail_id(mail: &str, from: &str) -> String {
-    format!("{mail} from {}", address_in(from))
-}
-
-fn address_in(from: &str) -> String {
-    let address = from.rsplit_once('<').map_or(from, |(_, address)| address);
-    address.trim_end_matches('>').to_lowercase()
+    let address = from.rsplit_once('<').map_or(from, |(_, address)| address).trim_end_matches('>');
+    format!("{mail} from {}", address.to_lowercase())
 }
 
 #[cfg(test)]

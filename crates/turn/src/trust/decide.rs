@@ -19,11 +19,8 @@ fn kind_words(noun: &str) -> &'static str {
     }
 }
 
-/// What says which of somebody's emails is meant, the same with what is said before whose it is, and what says that it is an
-/// answer, or was sent on.
-const LAST: &str = "last latest newest letzte letzten neueste neuesten";
+/// What says which of somebody's emails is meant, and stands before whose it is.
 const OF_MAIL: &str = "last latest newest letzte letzten neueste neuesten from von by";
-const ANSWER: &str = "re aw fwd fw wg reply answer forwarded antwort weitergeleitet";
 
 /// Why a call must be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +33,8 @@ pub enum ApprovalReason {
     UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
-    /// What the person called it fits something else that was shown, too: these, if all are the person's own.
-    Ambiguous(Vec<String>),
+    /// What the person called it fits something else that was shown, too.
+    Ambiguous,
     /// More recipients in one turn than this.
     TooManyRecipients(usize),
     TooManyDeletions,
@@ -97,18 +94,15 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         return Verdict::Ask(ApprovalReason::NotNamed);
     }
     let misses = |wish: &Wish| action.targets.iter().find(|target| !evidence.names(wish, target));
-    let rivals = |wish: &Wish, thing: &Thing| {
+    let is_called = |wish: &Wish, thing: &Thing| {
         let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
-        called.find_map(|(called, is_loose)| evidence.rivals(wish, called, thing, is_loose))
+        called.any(|(called, is_loose)| evidence.is_alone(wish, called, thing, is_loose).is_some())
     };
     match asked.iter().find(|(_, wish)| misses(wish).is_none()) {
         Some((number, _)) => Verdict::Wished(*number),
         None => Verdict::Ask(match asked.first().and_then(|(_, wish)| Some((wish, misses(wish)?))) {
             Some((_, Target::Recipient { .. })) => ApprovalReason::UnknownRecipient,
-            Some((wish, Target::Thing(thing))) => match rivals(wish, thing) {
-                Some(others) => ApprovalReason::Ambiguous(evidence.shown.titles(thing, &others)),
-                None => ApprovalReason::NotNamed,
-            },
+            Some((wish, Target::Thing(thing))) if is_called(wish, thing) => ApprovalReason::Ambiguous,
             _ => ApprovalReason::NotNamed,
         }),
     }
@@ -220,14 +214,12 @@ impl<'a> Evidence<'a> {
 
     /// Whether words mean a thing by its title, and nothing else that was shown.
     fn means(self, wish: &Wish, called: &str, thing: &Thing) -> bool {
-        [false, true].iter().any(|is_loose| {
-            self.rivals(wish, called, thing, *is_loose).is_some_and(|rivals| rivals.is_empty())
-        })
+        [false, true].iter().any(|is_loose| self.is_alone(wish, called, thing, *is_loose) == Some(true))
     }
 
-    /// What else that was shown words may mean, if they name this thing. Loosely, what they say of its kind is left out, and of
-    /// what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
-    fn rivals(self, wish: &Wish, called: &str, thing: &Thing, is_loose: bool) -> Option<Vec<&'a Thing>> {
+    /// Whether words that name this thing fit nothing else that was shown. Loosely, what they say of its kind is left out, and
+    /// of what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
+    fn is_alone(self, wish: &Wish, called: &str, thing: &Thing, is_loose: bool) -> Option<bool> {
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
         let bare = own_words::without(called, kind_words(thing.noun));
@@ -248,7 +240,7 @@ impl<'a> Evidence<'a> {
         let is_for_own = matches!(noun, Some("task" | "event" | "schedule" | "contact" | "memory"));
         let is_deletion = matches!(wish.kind, ActionKind::TaskDelete | ActionKind::EventDelete);
         let says = |noun: &str| own_words::has_any(called, kind_words(noun));
-        let is_rival = |other: &&Thing| match other.noun {
+        let is_rival = |other: &Thing| match other.noun {
             _ if is_it(other) => false,
             // Of what is watched, only another watch.
             noun if thing.noun == "watch" => noun == "watch",
@@ -257,28 +249,13 @@ impl<'a> Evidence<'a> {
             // "The lunch mail" is no event.
             noun => !is_loose || noun == thing.noun || !says(thing.noun) || says(noun),
         };
-        let fits = |other: &&Thing| {
+        let fits = |other: &Thing| {
             // The words may name an email's sender, too.
-            let from = self.shown.details.get(&other.id).map_or("", |details| details.from.as_str());
+            let from = self.shown.senders.get(&other.id).map_or("", String::as_str);
             let by_sender = format!("{} {from}", other.title);
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
-        let is_behind = |other: &&Thing| shown.is_some_and(|shown| self.is_behind(called, shown, other));
-        let things = self.shown.things();
-        Some(things.filter(is_rival).filter(fits).filter(|other| !is_behind(other)).collect())
-    }
-
-    /// Whether words mean an email rather than another one of the same sender: the newest, if they say so, or the one that the
-    /// other answers.
-    fn is_behind(self, called: &str, mail: &Thing, other: &Thing) -> bool {
-        let details = |mail: &Thing| self.shown.details.get(&mail.id).filter(|_| mail.noun == "mail");
-        let (Some(this), Some(that)) = (details(mail), details(other)) else { return false };
-        let is_one_sender = !this.address.is_empty() && this.address == that.address;
-        is_one_sender
-            && match own_words::has_any(called, LAST) {
-                true => !that.sent.is_empty() && that.sent < this.sent,
-                false => !own_words::has_any(called, ANSWER) && own_words::answers(&other.title, &mail.title),
-            }
+        Some(!self.shown.things().any(|other| is_rival(other) && fits(other)))
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use action::{Action, ActionKind, Reach, Target, Thing};
 pub use decide::{ApprovalReason, Evidence, Verdict, decide};
 pub use own_words::{OwnWords, is_misspelt, links, names, say_the_same};
-pub use shown::{Details, Shown};
+pub use shown::Shown;
 pub use wish::{Wish, WishFailure, Wishes};
 
 /// The maximum number of things that a turn deletes without a question.

@@ -21,9 +21,6 @@ const REMINDS: [&str; 11] = [
 ];
 const ABOUT: [&str; 4] = ["about ", "an ", "daran erinnern ", "daran "];
 
-/// How the title of an answer begins, or of an email that was sent on.
-const ANSWERING: &str = "re aw fwd fw wg";
-
 /// The words of one person: this turn's message, and those before it that it may refer to.
 #[derive(Debug, Clone, Default)]
 pub struct OwnWords {
@@ -198,13 +195,6 @@ pub(super) fn without(text: &str, words: &str) -> String {
 /// Whether a text has any of these words.
 pub(super) fn has_any(text: &str, words: &str) -> bool {
     plain(text).split_whitespace().any(|word| words.split(' ').any(|other| other == word))
-}
-
-/// Whether a title is that of an answer to an email with this one, or of the email sent on: "Re: Lunch".
-pub(super) fn answers(title: &str, first: &str) -> bool {
-    let (title, first) = (plain(title), plain(first));
-    let rest = title.split_whitespace().skip_while(|word| ANSWERING.split(' ').any(|other| other == *word));
-    title != first && !first.trim().is_empty() && rest.eq(first.split_whitespace())
 }
 
 /// Whether a character is a part of an address.

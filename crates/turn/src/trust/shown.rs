@@ -2,35 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_types::text::one_line;
-
 use super::{Target, Thing};
 
 /// The maximum number of labelled things of a list.
 const MAX_LABELS: usize = 50;
-/// Things whose titles are the person's, and how many of them a question names, each in so many characters.
-const OWN: [&str; 5] = ["task", "memory", "schedule", "watch", "contact"];
-const MAX_TITLES: usize = 3;
-const TITLE: usize = 80;
-
-/// What tells things with one title apart.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Details {
-    /// An email's sender, by name and address, and the address alone.
-    pub from: String,
-    pub address: String,
-    /// When it was sent, as a text that is in the order of time.
-    pub sent: String,
-    /// A task's tags: `#office`.
-    pub tags: String,
-}
 
 /// The things that a person can point at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown {
     labelled: Vec<(String, Thing)>,
-    /// By their ids.
-    pub details: BTreeMap<String, Details>,
+    /// Who sent an email, by its id: their name and address.
+    pub senders: BTreeMap<String, String>,
     /// Whom and what the one question was about that the message may change, for a call of its kind.
     pub asked: Vec<Target>,
 }
@@ -65,20 +47,6 @@ impl Shown {
         let mut of_kind = self.things().filter(|thing| thing.noun == noun);
         let first = of_kind.next()?;
         of_kind.all(|other| other.id == first.id).then_some(first)
-    }
-
-    /// What may be meant instead of a thing, if all that is the person's own and few enough to be named.
-    pub fn titles(&self, asked: &Thing, others: &[&Thing]) -> Vec<String> {
-        let mut titles: Vec<String> = Vec::new();
-        for other in others {
-            let tags = self.details.get(&other.id).map_or("", |details| details.tags.as_str());
-            let title = format!("“{}” {tags}", one_line(&other.title, TITLE)).trim_end().to_owned();
-            if !titles.contains(&title) {
-                titles.push(title);
-            }
-        }
-        let are_own = others.iter().chain([&asked]).all(|thing| OWN.contains(&thing.noun));
-        if are_own && titles.len() <= MAX_TITLES { titles } else { Vec::new() }
     }
 
     pub fn things(&self) -> impl Iterator<Item = &Thing> {

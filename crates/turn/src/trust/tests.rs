@@ -159,7 +159,7 @@ fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
     // Two that fit ask.
     let two =
         Shown::new([(true, vec![thing("event", "e1", "Review"), thing("event", "e2", "Review of Eve")])]);
-    assert_eq!(delete("review", "e1", "Review", two), Verdict::Ask(ApprovalReason::Ambiguous(Vec::new())));
+    assert_eq!(delete("review", "e1", "Review", two), Verdict::Ask(ApprovalReason::Ambiguous));
 }
 
 #[test]
@@ -200,10 +200,7 @@ fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish
         (MailForward, MailForward, "mail", "event"),
     ] {
         let verdict = judge(wished, kind, noun, other);
-        // Whoever invites or writes doesn't choose what a question says.
-        let is_own = (noun, other) == ("schedule", "task");
-        let others = if is_own { vec!["“Morning report”".to_owned()] } else { Vec::new() };
-        assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous(others)), "{kind} beside a {other}");
+        assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous), "{kind} beside a {other}");
     }
 }
 
@@ -217,7 +214,7 @@ fn a_similar_title_asks_only_where_somebody_is_told_or_something_is_deleted() {
         let case = Case { shown, ..Case::new("", vec![wish(kind, &["lunch"], "")]) };
         case.judge(kind, vec![Target::Thing(lunch)])
     };
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous(Vec::new()));
+    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
     assert_eq!(judge(ActionKind::EventChange, false), Verdict::Wished(0));
     assert_eq!(judge(ActionKind::EventChange, true), ambiguous);
     assert_eq!(judge(ActionKind::EventDelete, false), ambiguous);
@@ -234,7 +231,7 @@ fn a_wrong_letter_names_only_what_was_shown_and_nobody() {
         case.judge(ActionKind::EventDelete, vec![Target::Thing(coffee())])
     };
     let unnamed = Verdict::Ask(ApprovalReason::NotNamed);
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous(Vec::new()));
+    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
     assert_eq!(cancel("coffe with sam", vec![coffee()]), Verdict::Wished(0));
     assert_eq!(cancel("cofxee with sam", vec![coffee(), thing("event", "e2", "Retro")]), Verdict::Wished(0));
     assert_eq!(cancel("coffe with sam", Vec::new()), unnamed, "it wasn't shown");

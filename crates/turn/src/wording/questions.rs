@@ -28,9 +28,6 @@ const ORIGIN: char = '\u{1e}';
 /// The same before the other questions that a yes to it answers, too.
 const OTHERS: char = '\u{1d}';
 
-/// The same before what else may be meant than what is asked about.
-const RIVALS: char = '\u{1c}';
-
 /// Asks for approval of calls that a turn has prepared: each effect, then why it is asked. After `delay` milliseconds
 /// silence is a yes to the only one.
 pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> String {
@@ -63,7 +60,7 @@ pub fn approval(text: Option<&str>, bodies: &[&str], delay: Option<i64>) -> Stri
         Some(asks),
     ];
     parts.push(why.into_iter().flatten().collect::<Vec<_>>().join(" "));
-    parts.join("\n\n").replace(RIVALS, "")
+    parts.join("\n\n")
 }
 
 /// A text before a mark, and what stands behind it.
@@ -275,11 +272,7 @@ fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
         Unread(_) => Some(approvals::unchecked_from(read)),
         UnknownRecipient => Some(approvals::address_from(read)),
         NotNamed => Some(approvals::details_from(read)),
-        Ambiguous(others) if others.is_empty() => Some(approvals::several_fit()),
-        Ambiguous(others) => {
-            let others = approvals::the_others(others.len(), shown(&others.join(", ")));
-            Some(format!("{} {RIVALS}{others}", approvals::several_fit()))
-        }
+        Ambiguous => Some(approvals::several_fit()),
         _ => None,
     }
 }
@@ -329,11 +322,6 @@ pub fn subject(question: &QuestionRow) -> String {
     let detail = |line: &str| line.strip_prefix("- ")?.split_once(": ").map(|(_, value)| short(value));
     let details: Vec<String> = text.lines().skip(1).filter_map(detail).take(2).collect();
     if details.is_empty() { title.to_owned() } else { format!("{title}: {}", details.join(", ")) }
-}
-
-/// What else may be meant than what a question is about, if that is the person's own and was named.
-pub fn rivals(question: &QuestionRow) -> Option<&str> {
-    split(&question.body, RIVALS).1
 }
 
 /// What a choice is about, without the mark of a heading; an earlier version wrote one above a draft.
@@ -602,24 +590,6 @@ mod tests {
         let bodies = ["Add 1", "Add 2", "Add 3"].map(|preview| body(preview, &about));
         let text = approval(None, &bodies.each_ref().map(String::as_str), None);
         assert_eq!(text.matches("the email “News”").count(), 1, "{text}");
-    }
-
-    #[test]
-    fn what_else_may_be_meant_is_named_and_known() {
-        let taint = Taint::by("the email “News”");
-        let asked = |others: &[&str]| {
-            let reason = ApprovalReason::Ambiguous(others.iter().map(|&other| other.to_owned()).collect());
-            let about =
-                Circumstances { reason: Some(&reason), taint: Some(&taint), ..Circumstances::default() };
-            let mut question = approvals_of_one_message(1).remove(0);
-            question.body = body("Delete a task for good: Coffee #office", &about);
-            (approval(None, &[&question.body], None), rivals(&question).map(str::to_owned))
-        };
-        let (text, named) = asked(&["“Coffee” #shopping", "“Coffee\u{1c}”"]);
-        assert_eq!(named.as_deref(), Some("The others: “Coffee” #shopping, “Coffee\\u{1c}”."));
-        assert!(text.ends_with(&format!("what you said. {} Shall I do this?", named.unwrap())), "{text}");
-        let (text, named) = asked(&[]);
-        assert!(named.is_none() && text.ends_with("what you said. Shall I do this?"), "{text}");
     }
 
     #[test]
