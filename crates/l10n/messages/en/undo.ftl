@@ -22,6 +22,8 @@ impossible = This can't be undone: { $change }
 sent = It was sent, so it can't be undone: { $change }
 # On a line below, of an event with guests.
 guests-told = The calendar server tells the guests
+# The same of guests who heard of what is undone. $guests: addresses.
+may-not-know = { $guests } may not know that it's undone
 
 ## What was done, where the receipt is a promise
 

@@ -106,7 +106,7 @@ fn steps(
         before: before.map(Series::text),
         after: after.map(Series::text),
         account: id_of(account),
-        told: told.to_vec(),
+        told: Some(told.to_vec()),
     };
     undo::left(&changed.iter().map(step).collect::<Vec<_>>())
 }

@@ -1,5 +1,7 @@
 //! Puts an event back as it was, and tells that to the guests who were told of the change.
 
+use std::collections::BTreeSet;
+
 use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, Zone};
 use adjutant_l10n as l10n;
 use adjutant_store::Batch;
@@ -8,9 +10,9 @@ use chrono_tz::Tz;
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::changes::instance_of;
-use super::invitations::{Notice, NoticeKind, Update, invites_to, is_guest, is_visible, notify};
-use crate::builtin::CallContext;
+use super::invitations::{Notice, NoticeKind, Update, invites_to, is_visible, notify};
 use crate::builtin::undo::{Outcome, Telling, without_writing};
+use crate::builtin::{CallContext, email};
 use crate::{ErrorKind, Failure, Result};
 
 /// The content of an event, without the wording: servers may write the same event in other words. Microsoft keeps neither
@@ -62,27 +64,42 @@ fn read(text: Option<&str>) -> Option<Series> {
     text.and_then(|text| Series::read(text).ok())
 }
 
-/// Who hears of it if an event is put back: the addresses of its guests whom our emails `told` of the change; or whether its
-/// server tells all of them.
+/// Which guests hear of it if an event is put back, by their addresses.
+#[derive(Default)]
+pub(in crate::builtin) struct Hearing {
+    pub(in crate::builtin) by_mail: Vec<String>,
+    /// Whether their server tells all of them.
+    pub(in crate::builtin) by_server: bool,
+    /// Those who may have heard of the change, and whom we can't tell.
+    unaware: Vec<String>,
+}
+
+/// Who hears of it if an event is put back: the guests whom our emails `told` of the change, if that is known.
 pub(in crate::builtin) async fn hearers(
     call: &CallContext<'_>,
     account: &AccountId,
     (before, after): (Option<&str>, Option<&str>),
-    told: &[String],
-) -> Result<(Vec<String>, bool)> {
-    let Some(scope) = Scope::of_change(call, account) else { return Ok((Vec::new(), false)) };
+    told: Option<&[String]>,
+) -> Result<Hearing> {
+    let Some(scope) = Scope::of_change(call, account) else { return Ok(Hearing::default()) };
     let (before, after) = (read(before), read(after));
-    let seen = seen_by_guests(before.as_ref(), after.as_ref());
-    if seen.filter(|event| invites_to(call, scope.account(), event)).is_none() {
-        return Ok((Vec::new(), false));
+    let Some(seen) = seen_by_guests(before.as_ref(), after.as_ref()) else { return Ok(Hearing::default()) };
+    let is_ours = invites_to(call, scope.account(), &seen);
+    if is_ours && backend::sends_invitations(scope.account(), None).await? {
+        return Ok(Hearing { by_server: true, ..Hearing::default() });
     }
-    if backend::sends_invitations(scope.account(), None).await? {
-        return Ok((Vec::new(), true));
-    }
-    let versions: Vec<CalendarEvent> = before.iter().chain(&after).flat_map(events_of).collect();
-    let mut hear = told.to_vec();
-    hear.retain(|address| versions.iter().any(|event| is_guest(event, address)));
-    Ok((hear, false))
+    let guests = before.iter().chain(&after).flat_map(events_of).flat_map(|event| event.attendees);
+    let is_told = |address: &str| match told {
+        Some(told) => told.iter().any(|other| other.eq_ignore_ascii_case(address)),
+        // A former version, which told them.
+        None => is_ours,
+    };
+    let all: BTreeSet<String> = guests.map(|guest| guest.address).filter(|it| is_told(it)).collect();
+    let all = all.into_iter().collect();
+    Ok(match is_ours && told.is_some() && email::mail_account(call).is_some() {
+        true => Hearing { by_mail: all, ..Hearing::default() },
+        false => Hearing { unaware: all, ..Hearing::default() },
+    })
 }
 
 /// The only day of a series that two versions of it have differently.
@@ -127,12 +144,13 @@ fn notices(
     Ok(all.into_iter().map(|notice| notice.to_those(hears)).collect())
 }
 
-/// Puts an event back, if it is as `after` says, and tells that to those whom our emails `told` of the change.
+/// Puts an event back, if it is as `after` says, and tells that to those whom our emails `told` of the change, or says that
+/// they may not know.
 pub(in crate::builtin) async fn put_back(
     call: &CallContext<'_>,
     (account, uid): (&AccountId, &str),
     versions: (Option<&str>, Option<&str>),
-    told: &[String],
+    told: Option<&[String]>,
     telling: &mut Telling<'_>,
     writes: &mut Batch,
 ) -> Result<Outcome> {
@@ -143,11 +161,15 @@ pub(in crate::builtin) async fn put_back(
     let settled =
         |now: Option<&StoredEvent<'_>>| without_writing(&now.map(|now| content(&now.series)), &old, &new);
     let settled_now = settled(now.as_ref());
-    // It may have been put back before a crash.
+    let Hearing { by_mail: hear, by_server, unaware } = hearers(call, account, versions, told).await?;
+    let may_not_know =
+        |guests: &[String]| (!guests.is_empty()).then(|| l10n::undo::may_not_know(guests.join(", ")));
+    // It may have been put back before a crash. A call before this one may have failed before it told anybody.
     if let Some(outcome) = settled_now.filter(|outcome| !call.is_retry || *outcome != Outcome::Done) {
+        let is_done = outcome == Outcome::Done;
+        telling.notes.extend(may_not_know(&[hear, unaware].concat()).filter(|_| is_done));
         return Ok(outcome);
     }
-    let (hear, by_server) = hearers(call, account, versions, told).await?;
     let place = (scope.account(), now.as_ref().and_then(StoredEvent::calendar_name));
     let found = now.as_ref().map(|now| &now.series);
     let (left, back) = match (found, before) {
@@ -192,7 +214,7 @@ pub(in crate::builtin) async fn put_back(
         Err(error) => return Err(error),
     }
     telling.notes.extend(notify(call, place, late, telling.number, telling.approved).await?.notes);
-    telling.notes.extend(by_server.then(l10n::undo::guests_told));
+    telling.notes.extend(by_server.then(l10n::undo::guests_told).or_else(|| may_not_know(&unaware)));
     Ok(Outcome::Done)
 }
 

@@ -8,7 +8,7 @@
 //!   next one goes on with what was done before.
 //! - A question of a later turn stays open, and that is said. What its turn has done already can't be undone meanwhile.
 //! - Guests of an event that is put back hear of it as they heard of the change, from its server or by our emails; who was
-//!   told nothing then is told nothing now.
+//!   told nothing then is told nothing now. Who may not know of it is named.
 //! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
 //!   done.
 
@@ -107,8 +107,10 @@ pub(super) async fn last(call: &CallContext<'_>, approved: &Approved, writes: &m
     // A receipt begins with what was done.
     lines.sort_by_key(|(is_left, _)| *is_left);
     let lines: Vec<ErrorText> = lines.into_iter().map(|(_, line)| line).collect();
+    telling.notes.dedup();
     if !has_undone {
-        let why = lines.into_iter().reduce(|all, line| all.and("\n").and(line)).unwrap_or_else(|| "".into());
+        let lines = lines.into_iter().chain(telling.notes.into_iter().map(|note| ours!("{}", Own(note))));
+        let why = lines.reduce(|all, line| all.and("\n").and(line)).unwrap_or_else(|| "".into());
         return Err(SkillError::new(ErrorKind::Permission, why).into());
     }
     let mut data = json!({"undone": count, "of": effects.len()});
@@ -116,7 +118,6 @@ pub(super) async fn last(call: &CallContext<'_>, approved: &Approved, writes: &m
         data["sources"] = json!(taint.label());
     }
     let lines: Vec<String> = lines.iter().map(ErrorText::whole).collect();
-    telling.notes.dedup();
     telling.notes.extend(waiting);
     Ok(Output::outside_if(!taint.is_clean(), under(lines.join("\n"), telling.notes), data))
 }
@@ -230,10 +231,10 @@ pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
         let accounts = accounts_of(call, &rows[made_by[0]]);
         let call = CallContext { accounts: &accounts, ..*call };
         let versions = (before.as_deref(), after.as_deref());
-        let (hear, by_server) = calendar::hearers(&call, &account, versions, &told).await?;
-        is_told |= by_server;
-        is_outside |= hear.iter().any(|address| email::is_outside(&call, address));
-        goes_to.extend(hear);
+        let hear = calendar::hearers(&call, &account, versions, told.as_deref()).await?;
+        is_told |= hear.by_server;
+        is_outside |= hear.by_mail.iter().any(|address| email::is_outside(&call, address));
+        goes_to.extend(hear.by_mail);
     }
     goes_to.sort();
     goes_to.dedup();

@@ -46,9 +46,9 @@ pub enum Step {
         /// The account that it is in; empty: our own store, or that of the configuration.
         #[serde(default)]
         account: AccountId,
-        /// The addresses of the guests whom our emails told of it.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        told: Vec<String>,
+        /// The addresses of the guests whom our emails told of it; former versions didn't keep them.
+        #[serde(default)]
+        told: Option<Vec<String>>,
     },
     /// vCard texts.
     Contact {
@@ -157,7 +157,7 @@ impl Step {
             _ => false,
         };
         if let (true, Self::Event { told, .. }, Self::Event { told: more, .. }) = (is_joined, self, later) {
-            told.extend(more.iter().cloned());
+            *told = told.take().zip(more.clone()).map(|(told, more)| [told, more].concat());
         }
         is_joined
     }
@@ -235,7 +235,7 @@ impl Step {
             Self::Stopped(row) => Ok(stopped(call, row, writes).await?),
             Self::Event { uid, before, after, account, told } => {
                 let versions = (before.as_deref(), after.as_deref());
-                calendar::put_back(call, (account, uid), versions, told, telling, writes).await
+                calendar::put_back(call, (account, uid), versions, told.as_deref(), telling, writes).await
             }
             Self::Contact { uid, before, after, account } => {
                 contacts::put_back(call, account, uid, (before.as_deref(), after.as_deref()), writes).await
@@ -373,7 +373,7 @@ mod tests {
             before,
             after,
             account: account.into(),
-            told: vec![account.to_owned()],
+            told: Some(vec![account.to_owned()]),
         }
     }
 
@@ -383,13 +383,13 @@ mod tests {
         assert!(!made.take_in(&event("private", Some("1"), "2")));
         assert!(made.take_in(&event("work", Some("1"), "2")));
         let Step::Event { told, .. } = made else { panic!() };
-        assert_eq!(told, ["work", "work"], "who was told of either");
+        assert_eq!(told.unwrap(), ["work", "work"], "who was told of either");
     }
 
     #[test]
     fn steps_of_before_people_had_accounts_name_none() {
         let former = r#"{"event":{"uid":"u","before":null,"after":"1"}}"#;
         let Ok(Step::Event { account, told, .. }) = serde_json::from_str(former) else { panic!() };
-        assert_eq!((account, told), (AccountId::default(), Vec::new()));
+        assert_eq!((account, told), (AccountId::default(), None));
     }
 }
