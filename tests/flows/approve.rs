@@ -467,6 +467,11 @@ async fn a_changed_event_shows_what_changes_and_who_hears_of_it() {
     - invited: bob@acme.test, ann@acme.test
     ");
     app.presses("ada", &asked, "Reject").await;
+    let more = json!({"id": "demo", "attendees": ["bob@acme.test", "ann@acme.test", "eve@evil.test"]});
+    let asked = app.says("ada", &format!("calendar.update_event {more}")).await;
+    let read = "\n- where: Leipzig\n- invited: bob@acme.test, ann@acme.test → ";
+    assert!(effect(&asked).contains(read), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
     let fewer = json!({"id": "demo", "attendees": ["ann@acme.test"]});
     let asked = app.says("ada", &format!("calendar.update_event {fewer}")).await;
     let gone = "\n- invited: bob@acme.test, ann@acme.test → ann@acme.test\n\nGoes to: bob@acme.test";

@@ -15,7 +15,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use super::invitations::is_visible;
+use super::invitations::{is_guest, is_visible};
 use crate::SkillError;
 use crate::builtin::{CallContext, read_rule};
 
@@ -254,7 +254,8 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
 }
 
 /// Everything about an event for a person to approve: what and when in the first line, and a line for each of the rest.
-/// Of an event that changes, what it is now stands before what it will be, and what stays only if it says who hears of it.
+/// Of an event that changes, what it is now stands before what it will be, and what stays only if it says who hears of it, or
+/// if somebody is invited to it who then reads that.
 pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone: Tz) -> String {
     let changed = |of: &dyn Fn(&CalendarEvent) -> String| {
         let new = of(occasion);
@@ -278,17 +279,19 @@ pub(super) fn lines(occasion: &CalendarEvent, old: Option<&CalendarEvent>, zone:
         event.attendees.iter().map(|guest| guest.address.as_str()).collect::<Vec<_>>().join(", ")
     };
     let is_told = old.is_some_and(|old| is_visible(old, occasion));
+    let is_news =
+        old.is_some_and(|old| occasion.attendees.iter().any(|guest| !is_guest(old, &guest.address)));
     let mut add = |line: fn(String) -> String, of: &dyn Fn(&CalendarEvent) -> String, is_shown: bool| {
         let (value, is_new) = (changed(of), old.is_none_or(|old| of(old) != of(occasion)));
         if !value.is_empty() && (is_new || is_shown) {
             text.push_str(&format!("\n- {}", line(value)));
         }
     };
-    add(l10n::calendar::place, &|event| one_line(&event.location, 200), false);
+    add(l10n::calendar::place, &|event| one_line(&event.location, 200), is_news);
     add(l10n::calendar::rule, &repeats, false);
     add(l10n::calendar::guests, &invited, is_told);
     add(l10n::calendar::reminder, &reminders, false);
-    add(l10n::calendar::notes, &|event| event.notes.clone(), false);
+    add(l10n::calendar::notes, &|event| event.notes.clone(), is_news);
     text
 }
 
