@@ -308,13 +308,15 @@ impl Offer {
         let pieces: Vec<&str> = said.split(QUOTES).collect();
         let step = if pieces.len() % 2 == 1 { 2 } else { 1 };
         let unquoted = pieces.into_iter().step_by(step).collect::<Vec<_>>().join(" ");
-        let times = Named::read([&unquoted, asked, text], now);
+        // A length before the question is that of something else.
+        let Named { clocks, lengths, .. } = Named::read([&unquoted, "", ""], now);
+        let count = (clocks.len(), lengths.len());
+        let times = Named { lengths, ..Named::read([&unquoted, asked, text], now) };
         let mut offer = Self { times: Some(times), ..Self::of(text, asked, said) };
         offer.names_day = !Named::read([&said.replace('\'', " "), asked, text], now).days.is_empty();
         // What is added from one time to another, or for so long at one, is an event, if no noun says else.
         let does = |any| words(&offer.object).take(1).chain(words(said).last()).any(|word| has(word, any));
-        let Named { clocks, lengths, .. } = Named::read([&unquoted, "", ""], now);
-        let is_event = match (clocks.len(), lengths.len()) {
+        let is_event = match count {
             (2, _) => does(ADDING),
             (1, 1) => does(PUTTING) && !has(said, "off"),
             _ => false,

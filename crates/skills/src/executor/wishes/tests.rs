@@ -104,6 +104,7 @@ fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
     const TITLE: &str = "Shall I move “Friday lunch at 9:00” to Thursday at 16:00?";
     const GERMAN: &str = "Soll ich es auf Donnerstag um 16 Uhr verschieben?";
     const BEFORE: &str = "Thursday is free. Shall I move it to 16:00?";
+    const UNTIL: &str = "You have 45 minutes until then. Shall I put “Yoga” into your calendar at 16:00?";
     const WEEKEND: &str = "Shall I add “Fair” to your calendar from Saturday to Sunday?";
     let from = |start: &str| json!({"start": start});
     let until = |end: &str| json!({"start": "2026-12-03T16:00", "end": end});
@@ -127,6 +128,7 @@ fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
         (BEFORE, from("2026-12-03T16:00"), true),
         (BEFORE, from("2026-12-04T16:00"), false),
         ("Shall I move it to 2026-12-03T16:00?", from("2026-12-03T09:00"), false),
+        (UNTIL, from("2026-12-03T16:00"), true),
         // What isn't named is free.
         ("Shall I move it to Friday?", from("2026-12-04T07:00"), true),
         ("Shall I move it to 16:00?", from("2026-12-09T16:00"), true),
@@ -152,6 +154,8 @@ fn a_day_an_end_and_a_length_are_those_that_the_offer_names() {
     let put = Offer::read(PUT, friday()).unwrap();
     assert!(["15m", "PT15M"].iter().all(|length| put.lasts(length)));
     assert!(["15h", "1h15m", "", "12:45"].iter().all(|length| !put.lasts(length)));
+    let other = "The workshop takes 8 hours. Shall I put “Yoga” into your calendar at 18:00?";
+    assert!(!Offer::read(other, friday()).unwrap().lasts("8h"), "that is how long the workshop is");
     // A length that is another one is named, or asked about.
     for (offer, given, is_it) in [
         (THURSDAY, until("2026-12-03T22:00"), false),
