@@ -126,7 +126,7 @@ pub(super) async fn update(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output> {
-    let (stored, is_done) = to_change(call).await?;
+    let (stored, is_done) = to_change(call, true).await?;
     let part = part(call, &stored.series, true)?;
     let (old, new) = replanned(call, &stored, &part).await?;
     let is_own = is_own(call, &stored, &old).await?;
@@ -176,7 +176,7 @@ pub(super) async fn update(
 }
 
 /// The event that a call changes, as it was before an earlier attempt, and whether that one has changed it.
-async fn to_change<'a>(call: &CallContext<'a>) -> Result<(StoredEvent<'a>, bool)> {
+async fn to_change<'a>(call: &CallContext<'a>, is_update: bool) -> Result<(StoredEvent<'a>, bool)> {
     let kept = if call.is_retry { undo::changes_of(call, call.execution).await? } else { Vec::new() };
     let Some(Step::Event { uid, before: Some(before), after, account, .. }) = kept.first() else {
         return Ok((by_id(call).await?, false));
@@ -185,7 +185,13 @@ async fn to_change<'a>(call: &CallContext<'a>) -> Result<(StoredEvent<'a>, bool)
     let content = |series: &Series| comparable(series, call.zone());
     match backend::find(call, &Scope::of(call)?, uid).await? {
         Some(mut stored) => {
-            let is_done = after.is_some_and(|after| content(&stored.series) == content(&after));
+            let mut is_done = after.is_some_and(|after| content(&stored.series) == content(&after));
+            if is_update && !is_done {
+                // Somebody may have changed something else since: what leaves nothing to do is done, and still to be told.
+                let part = part(call, &stored.series, true)?;
+                let (old, new) = replanned(call, &stored, &part).await?;
+                is_done = is_same(&old, &new);
+            }
             if is_done {
                 stored.series = before;
             }
@@ -333,7 +339,7 @@ pub(super) async fn delete(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<Output> {
-    let (stored, is_done) = to_change(call).await?;
+    let (stored, is_done) = to_change(call, false).await?;
     let event = stored.series.event()?;
     let (is_own, title) = (is_own(call, &stored, &event).await?, event.title.clone());
     let part = part(call, &stored.series, false)?;
