@@ -207,7 +207,7 @@ fn who_is_invited_no_more_is_told_and_a_reminder_that_no_app_shows_is_refused() 
     ");
     assert_eq!(received(server, "bob", "Invitation: Few", 2).len(), 2, "Fewer and Few");
     let told = change("m6", json!({"attendees": ["bob@example.test", "carol@example.test"], "title": "Few"}));
-    assert_eq!(told, "It's so already: “Few”, Mon 4 Mar 2030, 15:00–16:00");
+    assert_eq!(told, "Nothing to change: “Few”, Mon 4 Mar 2030, 15:00–16:00");
     chat.finish_well();
 }
 

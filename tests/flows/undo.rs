@@ -438,7 +438,7 @@ async fn undo_tells_the_guests_that_were_told_and_asks_if_only_a_model_wants_it(
     let later = |hour: u8| json!({"id": made["id"], "start": format!("2026-11-27T{hour}:00")});
     call(&app, "calendar.update_event", later(13)).await;
     let (said, _) = call(&app, "calendar.update_event", later(13)).await;
-    assert_eq!(said, "It's so already: “Picnic”, Fri 27 Nov 2026, 13:00–14:00");
+    assert_eq!(said, "Nothing to change: “Picnic”, Fri 27 Nov 2026, 13:00–14:00");
     call(&app, "email.read", json!({"message_id": "<undo-everything@example.test>"})).await;
     let asked = app.says("ada", "assistant.undo {}").await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);

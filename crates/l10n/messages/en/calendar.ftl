@@ -36,7 +36,7 @@ all-day = { $days }, all day
 created = Created “{ $title }”, { $when }{ $repeats }
 changed = Changed “{ $title }”, { $when }{ $repeats }
 # It was asked to be as it is.
-unchanged = It's so already: “{ $title }”, { $when }
+unchanged = Nothing to change: “{ $title }”, { $when }
 # One event of a series, and all of them.
 changed-one = Changed “{ $title }”, { $when } (only this time)
 changed-series = Changed “{ $title }”, { $when }{ $repeats } (the whole series)
