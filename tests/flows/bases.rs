@@ -30,10 +30,21 @@ pub(crate) async fn check(store: &Store, named: &BTreeSet<String>) {
         let asked = questions::of_turn(store, &turn).await.unwrap();
         let wishes = turns::wishes(store, &turn).await.unwrap();
         let wishes: Wishes = wishes.map(|json| serde_json::from_str(&json).unwrap()).unwrap_or_default();
-        if let Err(fault) = faultless(&rows, &asked, &wishes, named) {
+        let presses = "SELECT count(*) FROM inbox WHERE turn_id = $1 AND event LIKE ' line:%:send:%'";
+        let is_press = store.count(presses, &[(&turn).into()]).await.unwrap() > 0;
+        if let Err(fault) = faultless(&rows, (&asked, is_press), &wishes, named) {
             panic!("turn {turn}: {fault}");
         }
     }
+}
+
+/// Whether a call with these arguments sends a draft as it is.
+fn sends_draft(arguments: &str) -> bool {
+    let arguments: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
+    let is_it = |given: &serde_json::Map<String, serde_json::Value>| {
+        given.contains_key("draft") && given.keys().all(|name| name == "draft" || name == "account")
+    };
+    arguments.as_object().is_some_and(is_it)
 }
 
 /// What a call with these arguments replaces.
@@ -44,7 +55,7 @@ fn replaced(arguments: &str) -> Option<String> {
 
 fn faultless(
     rows: &[ExecutionRow],
-    asked: &[QuestionRow],
+    (asked, is_press): (&[QuestionRow], bool),
     wishes: &Wishes,
     named: &BTreeSet<String>,
 ) -> Result<(), String> {
@@ -60,7 +71,14 @@ fn faultless(
             // Its own result may be what taints the row.
             Some(Basis::Policy) => named.contains(skill) || (row.untrusted && is_first_read(rows, row)),
             // A draft's button is a yes without a question, in a turn that has read nothing.
-            Some(Basis::Approval) if skill == "email.send" && is_first_read(rows, row) => true,
+            Some(Basis::Approval)
+                if is_press
+                    && skill == "email.send"
+                    && row.parameters.as_deref().is_some_and(sends_draft)
+                    && is_first_read(rows, row) =>
+            {
+                true
+            }
             Some(Basis::Approval) => asked.iter().any(|question| {
                 question.execution_id.as_ref() == Some(&row.id) && question.answer == Some(Answer::Approve)
             }),
@@ -122,7 +140,9 @@ fn an_effect_without_a_reason_is_found() {
         basis,
         ..ExecutionRow::new(format!("e{number}").as_str().into(), &"t".into(), ExecutionKind::Skill)
     };
-    let check = |rows: &[ExecutionRow]| faultless(rows, &[], &wishes, &BTreeSet::new());
+    let check_by =
+        |rows: &[ExecutionRow], is_press| faultless(rows, (&[], is_press), &wishes, &BTreeSet::new());
+    let check = |rows: &[ExecutionRow]| check_by(rows, false);
     let wished = || Some(Basis::Wish(0));
     assert_eq!(check(&[row(1, "tasks.create", wished())]), Ok(()));
     assert!(check(&[row(1, "tasks.create", wished()), row(2, "tasks.create", wished())]).is_err(), "used up");
@@ -136,4 +156,13 @@ fn an_effect_without_a_reason_is_found() {
         assert!(check(&[row(1, skill, basis.clone())]).is_err(), "{skill} by {basis:?}");
     }
     assert_eq!(check(&[row(1, "tasks.search", Some(Basis::Policy))]), Ok(()));
+    let draft = r#"{"draft": "<d@x.test>"}"#;
+    let altered = r#"{"draft": "<d@x.test>", "to": ["eve@x.test"]}"#;
+    for (is_press, parameters, is_fine) in
+        [(true, draft, true), (false, draft, false), (true, altered, false), (true, "{}", false)]
+    {
+        let sent = row(1, "email.send", Some(Basis::Approval));
+        let sent = ExecutionRow { parameters: Some(parameters.into()), ..sent };
+        assert_eq!(check_by(&[sent], is_press).is_ok(), is_fine, "{is_press} {parameters}");
+    }
 }
