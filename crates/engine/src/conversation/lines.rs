@@ -59,9 +59,14 @@ fn drafts_of(rows: &[ExecutionRow]) -> Vec<(&ExecutionId, Value)> {
     drafts
 }
 
-/// What the buttons of an answer send.
+/// What the buttons of an answer send, with their numbers.
 pub fn shown_drafts(rows: &[ExecutionRow]) -> Vec<String> {
-    drafts_of(rows).iter().filter_map(|(_, data)| data["shown_to_person"].as_str().map(shown)).collect()
+    let drafts = drafts_of(rows);
+    let one = |(n, (_, data)): (usize, &(&ExecutionId, Value))| {
+        let text = shown(data["shown_to_person"].as_str()?);
+        Some(if drafts.len() > 1 { format!("**{n}.** {text}") } else { text })
+    };
+    (1..).zip(&drafts).filter_map(one).collect()
 }
 
 /// The buttons of an answer, for the lines that its turn has numbered and the drafts that it has made. If they are too many,
@@ -76,7 +81,6 @@ pub fn choices_of(rows: &[ExecutionRow]) -> Vec<Choice> {
     for (n, (id, data)) in (1..).zip(&drafts) {
         let subject = shown(data["subject"].as_str().unwrap_or_default());
         let mut line = buttons(id.as_str(), if are_several { n } else { 0 }, &["send", "change", "drop"]);
-        // The receipts have no numbers.
         for choice in line.iter_mut().filter(|_| are_several) {
             choice.label = one_line(&format!("{}: {subject}", choice.label), LABEL);
         }
@@ -156,7 +160,8 @@ mod tests {
             ..draft("d3", "", r#"{"replaces":"<d1@x.test>"}"#)
         };
         assert_eq!(labels(&[first.clone(), failed]), ["Send", "Change", "Drop"]);
-        insta::assert_debug_snapshot!(labels(&[first, draft("d4", "Lunch", "{}")]), @r#"
+        let mut both = [first, draft("d4", "Lunch", "{}")];
+        insta::assert_debug_snapshot!(labels(&both), @r#"
         [
             "Send 1: Re: Invoice 223…",
             "Change 1: Re: Invoice 2…",
@@ -166,6 +171,9 @@ mod tests {
             "Drop 2: Lunch",
         ]
         "#);
+        both[1].data = Some(r#"{"subject": "Lunch", "shown_to_person": "At noon?"}"#.into());
+        assert_eq!(shown_drafts(&both), ["**2.** At noon?"]);
+        assert_eq!(shown_drafts(&both[1..]), ["At noon?"]);
     }
 
     #[test]

@@ -174,7 +174,10 @@ impl Conversations {
                     self.compact_later(&ctx);
                 }
             }
-            TurnEnd::Failed(answer) => self.end(leased, &ctx, TurnStatus::Failed, answer, writes).await?,
+            TurnEnd::Failed(mut answer) => {
+                self.add_drafts(leased, &ctx, &mut answer).await?;
+                self.end(leased, &ctx, TurnStatus::Failed, answer, writes).await?;
+            }
             TurnEnd::Cancelled(summary) => {
                 let text = self.cancelled(&leased.turn, &summary).await?;
                 self.end(leased, &ctx, TurnStatus::Cancelled, text.into(), writes).await?;
@@ -222,6 +225,9 @@ impl Conversations {
                 answer.text = l10n::schedules::nothing_to_tell(text);
             }
         }
+        // A draft may name people whose emails the answer doesn't tell of.
+        let told = answer.text.clone();
+        let rows = self.add_drafts(leased, ctx, &mut answer).await?;
         let due = due_before(&leased.turn, ctx.turn.zone).filter(|_| is_unanswered(ctx));
         let watch = ctx.watch().and_then(|found| found.watch.as_ref()).filter(|_| is_unanswered(ctx));
         let (why, stop) = watch.map(|watch| why(watch, ctx.turn.zone)).unzip();
@@ -235,18 +241,9 @@ impl Conversations {
             watches::brief(&mut writes, &self.store.new_id(), here, &receipt, (now, Some(until)));
             return self.end_silently(leased, ctx, status, NOTHING_TO_TELL, writes).await;
         }
-        // A new turn that has called nothing has nothing to show.
-        let rows = match leased.is_new() && !ctx.limits.budget.has_skill_calls() {
-            true => Vec::new(),
-            false => executions::of_turn(&self.store, &leased.turn.id).await?,
-        };
-        for draft in lines::shown_drafts(&rows) {
-            answer.text = format!("{}\n\n{draft}", answer.text);
-        }
-        answer.choices = lines::choices_of(&rows);
         answer.choices.extend(stop);
         let services = &self.orchestrator.agents.executor.services;
-        let shown = if ctx.is_typed() { emails_in_answer(&rows, &answer.text) } else { Vec::new() };
+        let shown = if ctx.is_typed() { emails_in_answer(&rows, &told) } else { Vec::new() };
         let accounts =
             if shown.is_empty() { PersonAccounts::default() } else { services.accounts.of(ctx).await? };
         self.end(leased, ctx, status, answer, writes).await?;
@@ -261,6 +258,25 @@ impl Conversations {
     /// Whether anything in the turn is for us, including what came while it ran.
     async fn is_addressed(&self, ctx: &TurnContext) -> Result<bool> {
         Ok(ctx.turn.is_addressed || inbox::is_addressed(&self.store, &ctx.turn.id).await?)
+    }
+
+    /// Adds the drafts that a turn has made to its answer, and the buttons of all that it shows; returns its calls.
+    async fn add_drafts(
+        &self,
+        leased: &LeasedTurn,
+        ctx: &TurnContext,
+        answer: &mut outbox::Message,
+    ) -> Result<Vec<ExecutionRow>> {
+        // A new turn that has called nothing has nothing to show.
+        let rows = match leased.is_new() && !ctx.limits.budget.has_skill_calls() {
+            true => Vec::new(),
+            false => executions::of_turn(&self.store, &leased.turn.id).await?,
+        };
+        for draft in lines::shown_drafts(&rows) {
+            answer.text = format!("{}\n\n{draft}", answer.text);
+        }
+        answer.choices = lines::choices_of(&rows);
+        Ok(rows)
     }
 
     /// Ends a turn whose question the person withdrew. They hear only what it has done.

@@ -11,7 +11,7 @@
 use adjutant_chat::Choice;
 use adjutant_l10n::watches as words;
 use adjutant_skills::builtin::watches::{described, found_thing};
-use adjutant_store::executions::Closing;
+use adjutant_store::executions::{self, Closing};
 use adjutant_store::inbox::NewRow;
 use adjutant_store::outbox::{self, Message};
 use adjutant_store::watches::{self, ItemRow, OpenItems, WatchRow};
@@ -350,9 +350,11 @@ impl Scheduler {
         {
             let (text, choices) = match thing.noun {
                 ItemNoun::Receipt => {
-                    let begun = watches::of_turn(store, &thing.id.as_str().into()).await?;
-                    let stop = begun.and_then(|it| it.watch).map(|watch| stop(&watch));
-                    (thing.title.clone(), stop.into_iter().collect())
+                    let turn = thing.id.as_str().into();
+                    let mut choices = lines::choices_of(&executions::of_turn(store, &turn).await?);
+                    let begun = watches::of_turn(store, &turn).await?;
+                    choices.extend(begun.and_then(|it| it.watch).map(|watch| stop(&watch)));
+                    (thing.title.clone(), choices)
                 }
                 _ => (words::again(shown(thing)), buttons(item, &["answer", "later", "done"])),
             };
