@@ -14,6 +14,9 @@ use crate::builtin::{CallContext, notes, text};
 use crate::file_store::{self, Fetched, MAX_BYTES};
 use crate::{Output, Result, SkillError};
 
+/// The longest text of a file that is shown with its mail, in bytes: no model writes one that is longer.
+const SHOWN: usize = 64 << 10;
+
 /// Fetches an attachment and reads it.
 pub(super) async fn read(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let number =
@@ -109,7 +112,7 @@ async fn of_note(call: &CallContext<'_>, path: &str) -> Result<Attachment> {
 }
 
 fn of_text(wanted: &Value) -> Attachment {
-    let name = text(wanted, "name").unwrap_or("file.txt").to_owned();
+    let name = file_name(text(wanted, "name").unwrap_or("file.txt"));
     let media_type = match name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).as_deref() {
         Some("csv") => "text/csv",
         Some("json") => "application/json",
@@ -136,8 +139,8 @@ fn sized(name: &str, bytes: usize) -> String {
     format!("{name} ({})", wording::files::size(i64::try_from(bytes).unwrap_or(i64::MAX)))
 }
 
-/// Whether a person who is asked can read a file in the question: one that was written for this mail.
-pub(super) fn is_shown_whole(call: &CallContext<'_>, index: usize) -> bool {
-    let wanted = &call.arguments["attachments"][index];
-    text(wanted, "file").is_none() && text(wanted, "note").is_none() && wanted["text"].is_string()
+/// Whether a person reads a file with the mail: a text, which a model may have written for it.
+pub(super) fn is_shown_whole(file: &Attachment) -> bool {
+    let is_text = file.media_type.starts_with("text/") || file.media_type == "application/json";
+    is_text && file.bytes.len() <= SHOWN
 }

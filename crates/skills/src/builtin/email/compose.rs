@@ -197,16 +197,11 @@ fn named_preview(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> Res
     let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
     let has_account = mail_account(call).is_some();
     let risk = if is_risky && has_account { Risk::High } else { Risk::Medium };
-    let mut text = shown(call, draft, files);
-    for (_, file) in
-        draft.attachments.iter().enumerate().filter(|(index, _)| attachment::is_shown_whole(call, *index))
-    {
-        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
-    }
-    Ok(Preview { risk, text: Some(text), stays: !has_account, ..Preview::default() })
+    let text = Some(shown(call, draft, files));
+    Ok(Preview { risk, text, stays: !has_account, ..Preview::default() })
 }
 
-/// A mail as the person is shown it, with the names of its files.
+/// A mail as the person is shown it, with the names of its files and their texts.
 pub(super) fn shown(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> String {
     let (to, subject) = (parties(&draft.to).join(", "), &draft.subject);
     let account = mail_account(call);
@@ -224,6 +219,9 @@ pub(super) fn shown(call: &CallContext<'_>, draft: &Draft, files: &[String]) -> 
     ];
     text.extend(more.into_iter().flatten().map(|line| format!("\n- {line}")));
     text.push_str(&format!("\n- {}\n{}", email::preview_text(), fenced(&draft.body)));
+    for file in draft.attachments.iter().filter(|file| attachment::is_shown_whole(file)) {
+        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
+    }
     text
 }
 
