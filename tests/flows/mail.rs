@@ -10,10 +10,10 @@ use adjutant_models::{Request, Role};
 use adjutant_store::Batch;
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, direct, results, scripted_with, user_text, without_receipts};
+use crate::app::{Heard, TestApp, direct, results, scripted_with, user_text, without_receipts};
 use crate::groupware::{call, call_skill, report_result, skill_caller, split};
 use crate::prompts::{account, deliver, deliver_with};
-use crate::scripted::{Scripted, Who, has_results, text};
+use crate::scripted::{Gate, Scripted, Who, has_results, text};
 use crate::trust::effects;
 use crate::trust_sources::{inbox, plant_mail};
 
@@ -614,9 +614,14 @@ async fn the_button_of_a_draft_sends_what_stands_above_it_once_and_asks_nobody()
     call(&app, "email.search", json!({"subject": "Pressed", "with_text": true})).await;
     let body = format!("Dear Alice,\n\n{}\n\nBest,\nCarol", "We meet in the large room. ".repeat(40));
     let draft = json!({"to": ["alice@example.test"], "subject": "Pressed words", "body": body,
-        "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
+        "attachments": [{"name": "list (May).csv", "text": "one,two\n"}]});
     let heard = app.says("ada", &format!("email.draft {draft}")).await;
-    for part in ["Send this email to alice@example.test: “Pressed words”", "list.csv (", "Best,\nCarol"] {
+    for part in [
+        "Send this email to alice@example.test: “Pressed words”",
+        "list May.csv (",
+        "Best,\nCarol",
+        "one,two",
+    ] {
         assert!(heard.text.contains(part), "{part}: {}", heard.text);
     }
     let asked = (app.requests(Who::Orchestrator).len(), app.requests(Who::CleanRoom).len());
@@ -630,18 +635,89 @@ async fn the_button_of_a_draft_sends_what_stands_above_it_once_and_asks_nobody()
 }
 
 #[tokio::test]
-async fn a_draft_that_is_another_one_by_now_is_shown_before_it_is_sent() {
+async fn the_button_of_a_draft_to_a_stranger_asks() {
     let Some(server) = mail_server::shared().unwrap() else { return };
-    let app = app(server).await;
-    let draft = json!({"to": ["alice@example.test"], "subject": "Altered words", "body": "Hello."});
+    let script = Scripted::new().orchestrator(|request| match has_results(request) {
+        true => report_result(request),
+        false => {
+            let mail =
+                json!({"to": ["mallory@elsewhere.test"], "subject": "Strange words", "body": "Hello."});
+            direct("a", "email.draft", mail)
+        }
+    });
+    let app = with(server, script).await;
+    let heard = app.says("ada", "draft an answer to Frank").await;
+    app.pushes("ada", &heard, "Send").await;
+    let asked = app.sees("Goes to: mallory@elsewhere.test (").await;
+    app.presses("ada", &asked, "Reject").await;
+    assert_eq!(effects(&app, "email.send").await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_button_of_a_draft_asks_whoever_has_written_before_its_turn_came() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match user_text(request) {
+        _ if has_results(request) => report_result(request),
+        said if said.starts_with("email.draft") => call_skill(request),
+        "think" => text("Thought.").behind(&held),
+        _ => text("All right."),
+    });
+    let app = with(server, script).await;
+    let draft = json!({"to": ["alice@example.test"], "subject": "Hasty words", "body": "Hello."});
     let heard = app.says("ada", &format!("email.draft {draft}")).await;
-    // As if something else had been shown.
+    app.tells("ada", "think").await;
+    gate.arrived(1).await;
+    app.pushes("ada", &heard, "Send").await;
+    app.tells("ada", "no wait, don't send it").await;
+    gate.open();
+    let asked = app.sees("Note: you've written since you pressed Send.").await;
+    assert!(asked.text.contains("“Hasty words”"), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    assert_eq!(effects(&app, "email.send").await, 0);
+    app.ends_well().await;
+}
+
+/// A draft with its buttons, as if something else had been shown above them.
+async fn altered_draft(app: &TestApp, subject: &str) -> Heard {
+    let draft = json!({"to": ["alice@example.test"], "subject": subject, "body": "Hello."});
+    let heard = app.says("ada", &format!("email.draft {draft}")).await;
     let sql = "UPDATE executions SET data = replace(data, 'Hello.', 'Goodbye.') WHERE skill = 'email.draft'";
     let mut batch = Batch::new();
     batch.run(sql, []);
     app.store().write(batch).await.unwrap();
+    heard
+}
+
+#[tokio::test]
+async fn what_is_written_beside_a_no_to_a_draft_is_read_by_the_model() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let script = Scripted::new().orchestrator(|request| {
+        match results(request).concat().contains("They wrote: “no!! what is that”") {
+            true => text("It's what is in your drafts."),
+            false if has_results(request) => report_result(request),
+            false => call_skill(request),
+        }
+    });
+    let app = with(server, script).await;
+    let heard = altered_draft(&app, "Words beside").await;
     app.pushes("ada", &heard, "Send").await;
-    let asked = app.sees("Note: this isn't what I showed you").await;
+    app.sees("Note: this may not be what I showed you").await;
+    let told = app.says("ada", "no!! what is that").await.text;
+    assert!(told.contains("It's what is in your drafts."), "{told}");
+    assert_eq!(effects(&app, "email.send").await, 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_is_another_one_by_now_is_shown_before_it_is_sent() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let heard = altered_draft(&app, "Altered words").await;
+    app.pushes("ada", &heard, "Send").await;
+    let asked = app.sees("Note: this may not be what I showed you").await;
     assert!(asked.text.contains("Hello."), "{}", asked.text);
     assert_eq!(effects(&app, "email.send").await, 0);
     let told = app.presses("ada", &asked, "Approve").await.text;

@@ -3,7 +3,7 @@
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
 use adjutant_skills::{ErrorKind, Registry};
-use adjutant_store::{Result, runs};
+use adjutant_store::{Result, inbox, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
@@ -16,7 +16,7 @@ use adjutant_workflows::view::report::Report;
 use serde_json::{Value, json};
 
 use super::task_graph::Agent;
-use super::{GET_RESULTS, Orchestrator, Run, TurnEnd};
+use super::{BasicMode, GET_RESULTS, Orchestrator, Run, TurnEnd};
 use crate::basic::{self, Understood};
 
 /// A message that needs no model.
@@ -123,8 +123,8 @@ impl Run<'_> {
             (GET_RESULTS, json!({}))
         } else if let Some(agent) = self.task_graph.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
-            if let Some(Direct::Send(_)) = &self.direct {
-                return Ok(Some(self.sent(&report)));
+            if matches!(self.direct, Some(Direct::Send(_))) {
+                return self.sent(&report).await;
             }
             return self.answer_with_report(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
@@ -185,16 +185,25 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The end of a turn that a draft's button began: the receipt.
-    fn sent(&self, report: &agents::Report) -> TurnEnd {
-        if report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::NotFound) {
-            return TurnEnd::Failed(l10n::watches::draft_gone().into());
+    /// The end of a turn that a draft's button began: the receipt. What the person wrote beside a no is for the model.
+    async fn sent(&mut self, report: &agents::Report) -> Result<Option<TurnEnd>> {
+        let (turn, why) = (&self.ctx.turn, report.error.as_ref().map(|error| error.kind));
+        if why == Some(ErrorKind::NotFound) {
+            return Ok(Some(TurnEnd::Failed(l10n::watches::draft_gone().into())));
         }
-        match wording::receipts::line(&l10n::watches::say_send(), report.status, &report.line()) {
+        if why == Some(ErrorKind::Unapproved)
+            && self.orchestrator.basic != BasicMode::Always
+            && inbox::last_answer(&self.ctx.store, &turn.id, &turn.person.id).await?.is_some()
+        {
+            self.direct = None;
+            return Ok(None);
+        }
+        let receipt = wording::receipts::line(&l10n::watches::say_send(), report.status, &report.line());
+        Ok(Some(match receipt {
             Some(receipt) if report.status.ended_well() => TurnEnd::Answered(receipt.into()),
             Some(receipt) => TurnEnd::Failed(receipt.into()),
             None => TurnEnd::Cancelled(self.task_graph.summary()),
-        }
+        }))
     }
 
     fn task_for(&self, text: &str) -> Result<AgentTask, String> {

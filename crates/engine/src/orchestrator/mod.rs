@@ -160,8 +160,8 @@ impl Orchestrator {
             None => first_messages(accounts).await,
         };
         let mut run = self.start(ctx, begun, first_messages).await?;
-        // A turn continues as it began, even if the workflows have changed.
-        run.direct = match run.dialogue.rounds().first().map(|first| first.model.as_str()) {
+        // A turn continues as it was, even if the workflows have changed.
+        run.direct = match run.dialogue.rounds().last().map(|last| last.model.as_str()) {
             Some(NO_MODEL) => send.or_else(|| Some(Direct::Command(text.to_owned()))),
             Some(BASIC_MODE) => Some(Direct::Basic(text.to_owned())),
             Some(_) => None,

@@ -15,7 +15,8 @@ preview-attachments = attachments: { $files }
 preview-text = text:
 # Why it is asked, after "Note: ".
 replaces-draft = it replaces a draft that I didn't write
-draft-changed = this isn't what I showed you; here is what goes out now
+draft-changed = this may not be what I showed you; here is what goes out now
+written-since = you've written since you pressed Send
 
 ## Receipts
 

@@ -60,6 +60,11 @@ impl Approved {
     }
 }
 
+/// Whether the person names or knows somebody who gets something.
+pub(super) fn is_known(to: &Recipient) -> bool {
+    to.is_named || matches!(to.contact, ContactMatch::Found { .. })
+}
+
 /// How much is told of what somebody wrote with a no, in characters.
 const ANSWER: usize = 200;
 /// In how many of their last messages a person may have mentioned somebody.
@@ -173,7 +178,6 @@ impl ActiveCall<'_> {
     fn delay(&self, skill: &Skill, reason: Option<&ApprovalReason>, recipients: &[Recipient]) -> Option<i64> {
         let approval = &self.ctx.turn.settings.approval;
         let is_mail = matches!(kind(skill), Some(ActionKind::MailSend | ActionKind::MailReply));
-        let is_known = |to: &Recipient| to.is_named || matches!(to.contact, ContactMatch::Found { .. });
         let is_listed = approval.skills.contains_key(&skill.name);
         if !is_mail || reason.is_some() || is_listed || !recipients.iter().all(is_known) {
             return None;
@@ -193,7 +197,7 @@ impl ActiveCall<'_> {
         if is_open { Ok(self.allowance(skill).await?.cloned()) } else { Ok(None) }
     }
 
-    async fn marked_recipients(&self, skill: &Skill, more: Vec<String>) -> Result<Vec<Recipient>> {
+    pub(super) async fn marked_recipients(&self, skill: &Skill, more: Vec<String>) -> Result<Vec<Recipient>> {
         // A draft goes to nobody.
         if super::implementation(skill).is_none() || matches!(kind(skill), None | Some(ActionKind::MailDraft))
         {

@@ -6,7 +6,7 @@ use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::watches::{ItemRow, TurnItems};
-use adjutant_store::{StoreError, rules};
+use adjutant_store::{StoreError, inbox, rules};
 use adjutant_turn::journal::{TurnContext, WishBook};
 use adjutant_turn::trust::{
     Action, ActionKind, ApprovalReason, EffectCounters, Evidence, MAX_DELETIONS, OwnWords, Reach, Shown,
@@ -16,6 +16,7 @@ use adjutant_types::text::one_line;
 use adjutant_types::{Allowance, Answer, Basis, ExecutionKind, ExecutionStatus, RuleId, Taint};
 use serde_json::{Map, Value};
 
+use super::approval::is_known;
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
 use crate::builtin::{self, BuiltinSkill, CallContext, Preview, undo};
@@ -39,34 +40,28 @@ impl ActiveCall<'_> {
         if handler(skill) == "assistant.withdraw" && policy != Policy::Deny {
             return Ok(Judgement::Run(Basis::Policy));
         }
-        if policy != Policy::Deny
-            && let Some(draft) = self.chosen_draft(skill).await?
-        {
-            // The press is a yes to what stood above the button, and to nothing else.
-            let now = preview.text.as_deref().unwrap_or_default();
-            return Ok(match builtin::is_as_shown(&self.ctx.store, draft, now).await? {
-                true => Judgement::Run(Basis::Approval),
-                false => Judgement::Ask(Some(ApprovalReason::Because(l10n::email::draft_changed()))),
-            });
-        }
+        let pressed = if policy == Policy::Deny { None } else { self.judge_press(skill, preview).await? };
         // What `[approval.skills]` says of a skill by its name goes before all that follows.
         let is_named = approval.skills.contains_key(&skill.name);
-        if policy == Policy::Deny || is_named {
+        if pressed.is_none() && (policy == Policy::Deny || is_named) {
             return Ok(match policy {
                 Policy::Deny => Judgement::Deny,
                 Policy::Ask => Judgement::Ask(None),
                 Policy::Auto => Judgement::Run(Basis::Policy),
             });
         }
-        let judged = match self.judge_effect(skill).await? {
-            Judgement::Run(basis) if policy == Policy::Ask => {
-                self.give_back(&basis);
-                Judgement::Ask(None)
-            }
-            judged => judged,
+        let judged = match pressed {
+            Some(judged) => judged,
+            None => match self.judge_effect(skill).await? {
+                Judgement::Run(basis) if policy == Policy::Ask => {
+                    self.give_back(&basis);
+                    Judgement::Ask(None)
+                }
+                judged => judged,
+            },
         };
         match judged {
-            Judgement::Ask(reason) if may_be_allowed(reason.as_ref()) => {
+            Judgement::Ask(reason) if !is_named && may_be_allowed(reason.as_ref()) => {
                 let rule = self.standing_approval(skill).await?;
                 Ok(rule.map_or(Judgement::Ask(reason), |rule| Judgement::Run(Basis::Rule(rule))))
             }
@@ -74,13 +69,28 @@ impl ActiveCall<'_> {
         }
     }
 
-    /// The draft that the call sends as it is, because the person pressed its button.
-    async fn chosen_draft(&self, skill: &Skill) -> Result<Option<&str>> {
+    /// Judges a call that sends a draft as it is, if the person pressed its button: a yes to what stood above it, unless they
+    /// have written since or don't know whom it goes to.
+    async fn judge_press(&self, skill: &Skill, preview: &Preview) -> Result<Option<Judgement>> {
         let given = self.call.arguments.as_object().filter(|_| handler(skill) == "email.send");
         let given = given.filter(|given| given.keys().all(|name| name == "draft" || name == "account"));
         let Some(draft) = given.and_then(|given| given.get("draft")?.as_str()) else { return Ok(None) };
-        let chosen = builtin::chosen_draft(self.ctx).await?;
-        Ok((chosen.as_deref() == Some(draft)).then_some(draft))
+        let (store, turn, chosen) = (&self.ctx.store, &self.ctx.turn, builtin::chosen_draft(self.ctx).await?);
+        let answer = inbox::last_answer(store, &turn.id, &turn.person.id).await?;
+        // A model that goes on after a no has no yes.
+        if chosen.as_deref() != Some(draft) || answer.is_some() {
+            return Ok(None);
+        }
+        let now = preview.text.as_deref().unwrap_or_default();
+        let is_as_shown = builtin::is_as_shown(store, draft, now).await?;
+        let since = inbox::texts_since(store, &turn.conversation.id, &turn.person.id, 0, &turn.id).await?;
+        let recipients = self.marked_recipients(skill, Vec::new()).await?;
+        Ok(Some(match (is_as_shown, since.is_empty()) {
+            (false, _) => Judgement::Ask(Some(ApprovalReason::Because(l10n::email::draft_changed()))),
+            (_, false) => Judgement::Ask(Some(ApprovalReason::Because(l10n::email::written_since()))),
+            _ if recipients.iter().all(is_known) => Judgement::Run(Basis::Approval),
+            _ => Judgement::Ask(Some(ApprovalReason::UnknownRecipient)),
+        }))
     }
 
     async fn standing_approval(&self, skill: &Skill) -> Result<Option<RuleId>> {
