@@ -6,14 +6,16 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use adjutant_config::{Config, MailConfig, MailServer, People, Policy, Secret};
 use adjutant_fakes::mail_server::{self, Server};
+use adjutant_store::watches::WatchRow;
 use adjutant_types::WatchItem;
 use serde_json::json;
 
-use super::telling::{finds, is_told, mail, watch};
-use crate::app::{TestApp, scripted_with, user_text};
+use super::telling::{asking, finds, is_told, mail, watch};
+use crate::app::{TestApp, direct, scripted_with, user_text};
 use crate::groupware::{call, call_skill, report_result, skill_caller};
 use crate::prompts::account;
 use crate::scripted::{Scripted, Who, has_results, text};
+use crate::trust::last_user;
 use crate::trust_sources::plant_mail;
 use crate::workflows::workflow_file;
 
@@ -188,6 +190,40 @@ async fn a_draft_is_shown_whole_with_its_buttons() {
 }
 
 #[tokio::test]
+async fn a_draft_of_quiet_hours_is_shown_whole_after_them_with_its_buttons() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let script =
+        Scripted::new().orchestrator(|request| match (has_results(request), last_user(request).as_str()) {
+            (false, "draft an answer") => {
+                let draft =
+                    json!({"to": ["bob@elsewhere.test"], "subject": "Nightly", "body": "Here it is."});
+                direct("w", "email.draft", draft)
+            }
+            (true, _) => text("Done with it."),
+            _ => text("Hello."),
+        });
+    let app = app(server, script).await;
+    app.says("ada", "hi").await;
+    let wish = json!([{"kind": "mail.draft", "count": 1, "targets": [], "text": ""}]);
+    let night = |row: &mut WatchRow| {
+        asking("draft an answer", wish)(row);
+        row.bounds.quiet = Some("09:00-12:00".into());
+    };
+    let watch = watch(&app, "k3x9zq", night).await;
+    finds(&app, &watch, &[mail(1, "Offer")]).await;
+    app.passes(Duration::ZERO).await;
+    assert_eq!(is_told(&app, "Nightly").await, 0);
+    app.passes(Duration::from_hours(3)).await;
+    app.passes(Duration::from_secs(1)).await;
+    let told =
+        app.sees("✓ “Nightly” is in your drafts\n\nSend this email to bob@elsewhere.test: “Nightly”").await;
+    let at = |part: &str| told.text.find(part).unwrap_or_else(|| panic!("no {part}: {}", told.text));
+    assert!(at("Here it is.") < at("Why you get this"), "{}", told.text);
+    assert_eq!(told.buttons(), ["Send", "Change", "Drop", "Stop this watch"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_morning_with_nothing_new_is_silent_or_one_line() {
     const YAML: &str = "workflow:\n  name: NAME\n  steps:\n    - { id: due, skill: tasks.search }\n    \
         - { id: brief, skill: assistant.lines, arguments: { quiet: QUIET }, output: { format: markdown } }\n";
@@ -229,7 +265,10 @@ async fn a_line_is_put_off_by_the_id_of_its_thing_and_nobody_is_asked_about_what
     assert!(told.contains("I'll remind you Thu 26 Nov 2026, 08:00"), "{told}");
     for other in ["other", "%", "______", "<other>", "task other"] {
         let (gone, _) = call(&app, "watch.later", json!({"item": other, "until": "2026-11-26"})).await;
-        assert_eq!(gone, "not_found: That's gone. “run morning-briefing” shows what's still there.", "{other}");
+        assert_eq!(
+            gone, "not_found: That's gone. “run morning-briefing” shows what's still there.",
+            "{other}"
+        );
     }
     app.ends_well().await;
 }
