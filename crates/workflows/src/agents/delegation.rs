@@ -11,13 +11,12 @@ use std::sync::Arc;
 
 use adjutant_chat::AgentProgress;
 use adjutant_chat::suggest::did_you_mean;
-use adjutant_skills::Registry;
 use adjutant_skills::call::CallError;
 use adjutant_store::Result;
 use adjutant_store::calls::ToolCallRow;
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_turn::journal::dialogue::Round;
-use adjutant_turn::journal::{Dialogue, Limit, Suspend, TurnContext, fail_point};
+use adjutant_turn::journal::{Dialogue, Limit, Suspend, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::{AccessLevel, Bailout, ExecutionKind, ExecutionStatus, PromptText, metrics};
 use derive_more::From;
@@ -28,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::calls::read_before;
 use super::task::Assignment;
-use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report};
+use super::{AgentEnd, AgentRun, AgentTask, Agents, Job, Report, Unit};
 
 pub(super) const DELEGATE: &str = "delegate_to_agent";
 /// How often one agent's work may be rejected by the same role before a person must decide.
@@ -240,7 +239,7 @@ impl Agents {
         }
         show(run, &row, &task, ExecutionStatus::Running);
         let job = Job { task: task.clone(), conversation: run.job.conversation.clone(), ..Job::default() };
-        let end = self.run_boxed(run.ctx, run.registry, &row, job).await?;
+        let end = self.run_boxed(Unit { ctx: run.ctx, registry: run.registry, row: &row }, job).await?;
         let status = match &end {
             AgentEnd::Done(report) => {
                 metrics::agent_ended(report.role.as_deref(), report.status.as_str());
@@ -253,14 +252,8 @@ impl Agents {
     }
 
     /// [`Agents::run`] with a type that it may contain itself.
-    fn run_boxed<'a>(
-        self: &'a Arc<Self>,
-        ctx: &'a TurnContext,
-        registry: &'a Arc<Registry>,
-        row: &'a ExecutionRow,
-        job: Job,
-    ) -> BoxFuture<'a, Result<AgentEnd>> {
-        Box::pin(self.run(ctx, registry, row, job))
+    fn run_boxed<'a>(self: &'a Arc<Self>, unit: Unit<'a>, job: Job) -> BoxFuture<'a, Result<AgentEnd>> {
+        Box::pin(self.run(unit.ctx, unit.registry, unit.row, job))
     }
 }
 

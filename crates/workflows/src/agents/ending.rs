@@ -1,5 +1,7 @@
 //! Ends an agent with a status that matches the outcome of its calls.
 
+use std::sync::Arc;
+
 use adjutant_l10n as l10n;
 use adjutant_skills::call::{self, CallError, CallReport};
 use adjutant_skills::{ErrorKind, Registry};
@@ -10,21 +12,20 @@ use adjutant_turn::wording;
 use adjutant_types::{Bailout, ExecutionKind, ExecutionStatus, FromConfig, Taint, ours};
 use serde_json::{Value, json};
 
-use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, error};
+use super::{AgentEnd, AgentTask, Agents, Report, StructuredOutput, Unit, error};
 
 impl Agents {
     /// Closes an agent that answered, with a status that matches its calls.
     pub(super) async fn answered(
         &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        (row, task): (&ExecutionRow, &AgentTask),
+        unit: Unit<'_>,
+        task: &AgentTask,
         text: String,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd> {
-        let rows = executions::of_agent(&ctx.store, &row.id).await?;
+        let rows = executions::of_agent(&unit.ctx.store, &unit.row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(report).collect();
-        let open = unfinished(registry, &task.skills, &rows);
+        let open = unfinished(unit.registry, &task.skills, &rows);
         let unknown = calls.iter().find(|call| call.status == ExecutionStatus::Unknown);
         let status = match () {
             () if unknown.is_some() => ExecutionStatus::Unknown,
@@ -71,23 +72,21 @@ impl Agents {
             data: data(&calls).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,
-            taint: taint(row, &calls),
+            taint: taint(unit.row, &calls),
             ..Closing::default()
         };
-        self.close(ctx, row, status, closing, (&rows, false)).await
+        self.close(unit, status, closing, (&rows, false)).await
     }
 
     /// Closes an agent that didn't answer, and its open calls.
     pub(super) async fn end(
         &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         status: ExecutionStatus,
         mut error: Option<CallError>,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd> {
-        let rows = self.close_calls(ctx, registry, row).await?;
+        let rows = self.close_calls(unit).await?;
         let unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
         let done: Vec<CallReport> = rows.iter().map(report).collect();
         let summaries = summaries(&done);
@@ -107,22 +106,18 @@ impl Agents {
             data: data(&done).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,
-            taint: taint(row, &done),
+            taint: taint(unit.row, &done),
             ..Closing::default()
         };
-        self.close(ctx, row, status, closing, (&rows, true)).await
+        self.close(unit, status, closing, (&rows, true)).await
     }
 
     /// Closes an agent's open calls, and the agents below it. Returns its rows as they are then.
-    async fn close_calls(
-        &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        row: &ExecutionRow,
-    ) -> Result<Vec<ExecutionRow>> {
+    async fn close_calls(&self, unit: Unit<'_>) -> Result<Vec<ExecutionRow>> {
+        let Unit { ctx, registry, row } = unit;
         loop {
             let mut rows = executions::of_agent(&ctx.store, &row.id).await?;
-            if self.end_children(ctx, registry, &rows).await? {
+            if self.end_children(unit, &rows).await? {
                 rows = executions::of_agent(&ctx.store, &row.id).await?;
             }
             let mut batch = ctx.batch();
@@ -154,15 +149,10 @@ impl Agents {
     }
 
     /// Closes the open agents below one that ends. Returns whether there were any.
-    async fn end_children(
-        &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        rows: &[ExecutionRow],
-    ) -> Result<bool> {
+    async fn end_children(&self, above: Unit<'_>, rows: &[ExecutionRow]) -> Result<bool> {
         let is_open = |row: &&ExecutionRow| row.kind == ExecutionKind::Agent && !row.status.has_ended();
         for row in rows.iter().filter(is_open) {
-            let end = self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None);
+            let end = self.end(Unit { row, ..above }, ExecutionStatus::Cancelled, None, None);
             match Box::pin(end).await {
                 // It ended by itself just now.
                 Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {}
@@ -173,42 +163,31 @@ impl Agents {
     }
 
     /// Closes an agent that isn't running and won't go on.
-    pub async fn cancel(
-        &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        row: &ExecutionRow,
-    ) -> Result<AgentEnd> {
-        self.end(ctx, registry, row, ExecutionStatus::Cancelled, None, None).await
+    pub(crate) async fn cancel(&self, unit: Unit<'_>) -> Result<AgentEnd> {
+        self.end(unit, ExecutionStatus::Cancelled, None, None).await
     }
 
     /// Closes an agent whose task panicked.
-    pub async fn end_panicked(
-        &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        row: &ExecutionRow,
-    ) -> Result<AgentEnd> {
+    pub(super) async fn end_panicked(&self, unit: Unit<'_>) -> Result<AgentEnd> {
         let failed = error(ErrorKind::Tool, ours!(l10n::roles::crashed));
-        self.end(ctx, registry, row, ExecutionStatus::Failed, Some(failed), None).await
+        self.end(unit, ExecutionStatus::Failed, Some(failed), None).await
     }
 
     /// Closes an agent that may not start.
     pub async fn refuse(
         &self,
         ctx: &TurnContext,
-        registry: &Registry,
+        registry: &Arc<Registry>,
         row: &ExecutionRow,
         (kind, why): (ErrorKind, &'static str),
     ) -> Result<AgentEnd> {
         let refused = CallError { recoverable: false, ..error(kind, why) };
-        self.end(ctx, registry, row, ExecutionStatus::Failed, Some(refused), None).await
+        self.end(Unit { ctx, registry, row }, ExecutionStatus::Failed, Some(refused), None).await
     }
 
     async fn close(
         &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
+        Unit { ctx, row, .. }: Unit<'_>,
         status: ExecutionStatus,
         closing: Closing,
         (calls, is_cut_off): (&[ExecutionRow], bool),

@@ -56,6 +56,14 @@ pub struct Agents {
 /// The outcome of an agent; if it is done, its row is closed.
 pub type AgentEnd = Progress<Box<Report>>;
 
+/// A unit of work: its row, its turn, and the skills that it may see.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit<'a> {
+    pub(crate) ctx: &'a TurnContext,
+    pub(crate) registry: &'a Arc<Registry>,
+    pub(crate) row: &'a ExecutionRow,
+}
+
 /// A sub-agent's model at work.
 struct AgentRun<'a> {
     ctx: &'a TurnContext,
@@ -84,75 +92,59 @@ impl Agents {
     ) -> Result<AgentEnd> {
         let work = {
             let (agents, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
-            async move { agents.run_here(&ctx, &registry, &row, &job).await }
+            async move { agents.run_here(Unit { ctx: &ctx, registry: &registry, row: &row }, &job).await }
         };
-        self.run_isolated(ctx, registry, row, work).await
+        self.run_isolated(Unit { ctx, registry, row }, work).await
     }
 
     /// Does an agent's work in its own task; if it panics, its row is closed.
-    pub async fn run_isolated(
+    pub(crate) async fn run_isolated(
         &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         work: impl Future<Output = Result<AgentEnd>> + Send + 'static,
     ) -> Result<AgentEnd> {
         let mut inner = tokio::task::JoinSet::new();
         inner.spawn(work.in_current_span());
         match inner.join_next().await {
             Some(Ok(end)) => end,
-            Some(Err(_)) | None => self.end_panicked(ctx, registry, row).await,
+            Some(Err(_)) | None => self.end_panicked(unit).await,
         }
     }
 
-    async fn run_here(
-        self: &Arc<Self>,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        job: &Job,
-    ) -> Result<AgentEnd> {
+    async fn run_here(self: &Arc<Self>, unit: Unit<'_>, job: &Job) -> Result<AgentEnd> {
         if job.task.is_direct() {
-            return self.run_direct(ctx, registry, row, job).await;
+            return self.run_direct(unit, job).await;
         }
+        let Unit { ctx, registry, row } = unit;
         let limits = &ctx.limits.budget.limits;
         let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
         let timeout = wanted.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
         let slot = Slot::new(ctx.limits.slots.clone());
         tokio::select! {
             () = slot.take() => {}
-            () = ctx.control.cancel.cancelled() => return self.cancel(ctx, registry, row).await,
+            () = ctx.control.cancel.cancelled() => return self.cancel(unit).await,
         }
         let run = AgentRun { ctx, registry, row, job, slot };
         let work = self.work(&run);
         let work = tokio::select! {
             work = work => Some(work?),
             () = tokio::time::sleep(timeout) => None,
-            () = ctx.control.cancel.cancelled() => return self.cancel(ctx, registry, row).await,
+            () = ctx.control.cancel.cancelled() => return self.cancel(unit).await,
         };
         match work {
             None => {
                 let message = l10n::runs::run_out_of_time(wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
-                self.end(ctx, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time)).await
+                self.end(unit, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time)).await
             }
             Some(Work::Suspended(suspend)) => Ok(AgentEnd::Suspended(suspend)),
-            Some(Work::Failed(error)) => {
-                self.end(ctx, registry, row, ExecutionStatus::Failed, Some(error), None).await
-            }
-            Some(Work::Answered { text, bailout }) => {
-                self.answered(ctx, registry, (row, &job.task), text, bailout).await
-            }
+            Some(Work::Failed(error)) => self.end(unit, ExecutionStatus::Failed, Some(error), None).await,
+            Some(Work::Answered { text, bailout }) => self.answered(unit, &job.task, text, bailout).await,
         }
     }
 
-    async fn run_direct(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        job: &Job,
-    ) -> Result<AgentEnd> {
+    async fn run_direct(&self, unit: Unit<'_>, job: &Job) -> Result<AgentEnd> {
+        let Unit { ctx, registry, row } = unit;
         let task = &job.task;
         let mut arguments = task.arguments.clone().unwrap_or_default();
         if let Some(name) = &task.results_in {

@@ -1,48 +1,35 @@
 //! Running a draft: a workflow is drafted from words, shown, and run or saved once its person agrees.
 
-use std::sync::Arc;
-
 use adjutant_l10n as l10n;
-use adjutant_skills::Registry;
 use adjutant_store::Result;
-use adjutant_store::executions::{self, Closing, ExecutionRow};
+use adjutant_store::executions;
 use adjutant_store::questions::QuestionRow;
 use adjutant_turn::journal::{Suspend, TurnContext};
 use adjutant_turn::wording;
-use adjutant_types::{ExecutionStatus, QuestionKind};
+use adjutant_types::QuestionKind;
 use futures::FutureExt;
 
+use super::finish::close;
 use super::questions::{answer, ask, choice_of, question};
 use super::unit::{name_of, new_row};
 use super::{NotStarted, Runner, start};
-use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::agents::{AgentEnd, AgentTask, Job, Report, Unit};
 use crate::draft::{self, DraftError, MAX_TRIES};
 use crate::{CheckContext, Workflow, parse};
 
 impl Runner {
     /// The workflow drafted from words, once its person wants it to run.
-    pub(super) async fn drafted(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        words: &str,
-    ) -> Result<Workflow, NotStarted> {
-        if let Some(question) = choice_of(ctx, row).await? {
-            return self.decided(ctx, row, &question, words).await;
+    pub(super) async fn drafted(&self, unit: Unit<'_>, words: &str) -> Result<Workflow, NotStarted> {
+        if let Some(question) = choice_of(unit.ctx, unit.row).await? {
+            return self.decided(unit, &question, words).await;
         }
-        let workflow = self.by_model(ctx, registry, row, words).await?;
-        Err(self.ask_whether(ctx, row, &workflow, words).await?.into())
+        let workflow = self.by_model(unit, words).await?;
+        Err(self.ask_whether(unit, &workflow, words).await?.into())
     }
 
     /// A draft by the agents' model.
-    async fn by_model(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        words: &str,
-    ) -> Result<Workflow, NotStarted> {
+    async fn by_model(&self, unit: Unit<'_>, words: &str) -> Result<Workflow, NotStarted> {
+        let Unit { ctx, registry, .. } = unit;
         let workflows = self.workflows.current();
         let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
         let context =
@@ -54,7 +41,7 @@ impl Runner {
             let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
             let key = format!("draft#{attempt}");
             let task = AgentTask { mission: mission.join("\n\n"), ..AgentTask::default() };
-            let report = self.think(ctx, registry, row, &key, task).await?;
+            let report = self.think(unit, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(report.line().into());
             }
@@ -70,12 +57,11 @@ impl Runner {
     /// An agent of the run before its first step; its report, from the journal if it has ended before.
     pub(super) async fn think(
         &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         key: &str,
         task: AgentTask,
     ) -> Result<Report, NotStarted> {
+        let Unit { ctx, registry, row } = unit;
         let children = executions::of_agent(&ctx.store, &row.id).await?;
         let task = AgentTask { agent_id: name_of(row, key), ..task };
         let taint = std::iter::once(&row.taint).chain(children.iter().map(|child| &child.taint)).collect();
@@ -104,13 +90,8 @@ impl Runner {
         }
     }
 
-    async fn ask_whether(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        workflow: &Workflow,
-        words: &str,
-    ) -> Result<Suspend> {
+    async fn ask_whether(&self, unit: Unit<'_>, workflow: &Workflow, words: &str) -> Result<Suspend> {
+        let Unit { ctx, row, .. } = unit;
         use l10n::runs;
         // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
         // else has dictated.
@@ -136,8 +117,7 @@ impl Runner {
     /// Acts on the answer about a draft.
     async fn decided(
         &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         question: &QuestionRow,
         words: &str,
     ) -> Result<Workflow, NotStarted> {
@@ -158,15 +138,14 @@ impl Runner {
         let mut message = l10n::runs::discarded();
         if saves {
             message = l10n::runs::saved(self.save(&workflow)?, &workflow.name);
-            if recurs(ctx, words) {
+            if recurs(unit.ctx, words) {
                 message = format!("{message}\n\n{}", l10n::runs::not_scheduled(&workflow.name));
             }
         }
         if runs {
             return Ok(workflow);
         }
-        let closing = Closing { result: Some(message), ..Closing::default() };
-        Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
+        Err(close(unit, Ok(message)).await?.into())
     }
 
     fn save(&self, workflow: &Workflow) -> Result<String, String> {

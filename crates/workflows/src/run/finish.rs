@@ -8,7 +8,7 @@ use adjutant_skills::ErrorKind;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
 use adjutant_store::questions::{self, QuestionRow};
 use adjutant_store::{Result, runs};
-use adjutant_turn::journal::{TurnContext, fail_point};
+use adjutant_turn::journal::fail_point;
 use adjutant_types::text::shortened;
 use adjutant_types::{Answer, ExecutionKind, ExecutionStatus, QuestionKind, RunStatus};
 use serde_json::Value;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::context::plain;
 use super::questions::of_run;
 use super::state::{StepOutcome, StepResult, StepState};
-use super::{Run, Runner, Stop, Walk};
-use crate::agents::{self, AgentEnd};
+use super::{Run, Stop, Walk};
+use crate::agents::{self, AgentEnd, Unit};
 use crate::definition::{Step, StepKind};
 use crate::plans::Plan;
 use crate::view::report::{Report, RunReport, StepReport, StepStatus, count};
@@ -26,27 +26,20 @@ use crate::view::status::{is_by_agents, workers};
 /// The part of a step's result that a plan's report has, in characters.
 const SHOWN: usize = 6_000;
 
-impl Runner {
-    /// Ends a run that can't start.
-    pub(super) async fn refuse(&self, ctx: &TurnContext, row: &ExecutionRow, why: &str) -> Result<AgentEnd> {
-        let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
-        self.close(ctx, row, ExecutionStatus::Failed, closing).await
-    }
-
-    /// Ends a run before its first step.
-    pub(super) async fn close(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        status: ExecutionStatus,
-        closing: Closing,
-    ) -> Result<AgentEnd> {
-        let now = ctx.store.now();
-        let mut batch = ctx.batch();
-        executions::close(&mut batch, &row.id, status, &closing, now);
-        ctx.store.write(batch).await?;
-        Ok(ended(row, status, &closing, now))
-    }
+/// Ends a run before its first step: with its result, or with why it can't start.
+pub(super) async fn close(Unit { ctx, row, .. }: Unit<'_>, said: Result<String, &str>) -> Result<AgentEnd> {
+    let (status, closing) = match said {
+        Ok(result) => (ExecutionStatus::Completed, Closing { result: Some(result), ..Closing::default() }),
+        Err(why) => {
+            let error = failed(ErrorKind::Params, why);
+            (ExecutionStatus::Failed, Closing { error, ..Closing::default() })
+        }
+    };
+    let now = ctx.store.now();
+    let mut batch = ctx.batch();
+    executions::close(&mut batch, &row.id, status, &closing, now);
+    ctx.store.write(batch).await?;
+    Ok(ended(row, status, &closing, now))
 }
 
 fn failed(kind: ErrorKind, why: &str) -> Option<String> {
@@ -145,7 +138,7 @@ impl Run<'_> {
                 Box::pin(self.close_open(child)).await?;
             }
         }
-        let end = self.runner.agents.cancel(self.ctx, self.registry, &row).await?;
+        let end = self.runner.agents.cancel(Unit { row: &row, ..self.unit() }).await?;
         let status = match end {
             AgentEnd::Done(report) => report.status,
             _ => ExecutionStatus::Cancelled,

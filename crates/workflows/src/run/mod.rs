@@ -55,7 +55,8 @@ use super::Workflow;
 use super::catalogue::Workflows;
 use super::language::template::TemplateError;
 use super::plans::Plan;
-use crate::agents::{AgentEnd, Agents, ModelByName};
+use crate::agents::{AgentEnd, Agents, ModelByName, Unit};
+use finish::close;
 use state::{State, StepResult};
 
 /// With nothing else to do, a run that waits for longer than this for its time gives its lane back.
@@ -162,23 +163,24 @@ impl Runner {
     ) -> Result<AgentEnd> {
         let work = {
             let (runner, ctx, registry, row) = (self.clone(), ctx.clone(), registry.clone(), row.clone());
-            Box::pin(async move { runner.run_within(&ctx, &registry, &row, &request, None).await })
+            Box::pin(async move {
+                let unit = Unit { ctx: &ctx, registry: &registry, row: &row };
+                runner.run_within(unit, &request, None).await
+            })
         };
-        self.agents.run_isolated(ctx, registry, row, work).await
+        self.agents.run_isolated(Unit { ctx, registry, row }, work).await
     }
 
     async fn run_within(
         &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<AgentEnd> {
         loop {
-            let run = match self.start(ctx, registry, row, request, slots.clone()).await {
+            let run = match self.start(unit, request, slots.clone()).await {
                 Ok(run) => run,
-                Err(NotStarted::Refused(reason)) => return self.refuse(ctx, row, &reason).await,
+                Err(NotStarted::Refused(reason)) => return close(unit, Err(&reason)).await,
                 Err(NotStarted::End(end)) => return Ok(end),
                 Err(NotStarted::Store(error)) => return Err(error),
             };
@@ -213,6 +215,10 @@ pub struct RunRequest {
 }
 
 impl Run<'_> {
+    fn unit(&self) -> Unit<'_> {
+        Unit { ctx: self.ctx, registry: self.registry, row: self.row }
+    }
+
     /// Runs the steps as far as possible.
     async fn walk(&self) -> Walk {
         let mut answered = self.ctx.control.answered.clone();

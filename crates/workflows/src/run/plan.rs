@@ -5,23 +5,21 @@
 //! planned or asked twice.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use adjutant_l10n as l10n;
-use adjutant_skills::Registry;
 use adjutant_store::Result;
-use adjutant_store::executions::{Closing, ExecutionRow};
 use adjutant_store::questions::QuestionRow;
 use adjutant_store::runs::{self, PlanRow};
 use adjutant_store::usage::role_history;
-use adjutant_turn::journal::{Question, Suspend, TurnContext, fail_point};
+use adjutant_turn::journal::{Question, Suspend, fail_point};
 use adjutant_turn::wording::plans as words;
-use adjutant_types::{Answer, ExecutionStatus, QuestionKind, block};
+use adjutant_types::{Answer, QuestionKind, block};
 
+use super::finish::close;
 use super::questions::{answer, ask, of_run, question};
 use super::rest::Rest;
 use super::{NotStarted, Runner, keys};
-use crate::agents::{AgentTask, Assignment, Report};
+use crate::agents::{AgentTask, Assignment, Report, Unit};
 use crate::draft::{self, MAX_TRIES};
 use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
 use crate::view::estimate::Range;
@@ -52,27 +50,18 @@ pub(super) struct Wanted<'w> {
 
 impl Runner {
     /// The workflow of a plan for a goal, and the plan's version, once its person wants it to run.
-    pub(super) async fn planned(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        goal: &str,
-    ) -> Result<(Workflow, i64), NotStarted> {
-        let Some(stored) = runs::plan(&ctx.store, &row.id).await? else {
+    pub(super) async fn planned(&self, unit: Unit<'_>, goal: &str) -> Result<(Workflow, i64), NotStarted> {
+        let Some(stored) = runs::plan(&unit.ctx.store, &unit.row.id).await? else {
             let wanted = Wanted { goal, version: 1, change: None, rest: None };
-            return Err(self.propose(ctx, registry, row, &wanted).await?.into());
+            return Err(self.propose(unit, &wanted).await?.into());
         };
-        match self.decision(ctx, row).await? {
+        match decision(unit).await? {
             Decision::Change(wish) => {
                 let change = Some((&stored, wish.as_str()));
                 let wanted = Wanted { goal, version: stored.version + 1, change, rest: None };
-                Err(self.propose(ctx, registry, row, &wanted).await?.into())
+                Err(self.propose(unit, &wanted).await?.into())
             }
-            Decision::Cancel => {
-                let closing = Closing { result: Some(l10n::plans::cancelled()), ..Closing::default() };
-                Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
-            }
+            Decision::Cancel => Err(close(unit, Ok(l10n::plans::cancelled())).await?.into()),
             Decision::Expired => Err(l10n::plans::nobody_answered().into()),
             Decision::Run => {
                 let plan: Option<Plan> = serde_json::from_str(&stored.body).ok();
@@ -82,53 +71,20 @@ impl Runner {
         }
     }
 
-    /// The person's decision about the newest version; asks for the change if they only asked for one.
-    pub(super) async fn decision(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-    ) -> Result<Decision, NotStarted> {
-        let asked = of_run(ctx, row).await?;
-        let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
-        let Some(at) = asked.iter().rposition(is_plan) else { return Err(Suspend::ForPerson.into()) };
-        let Some(reply) = answer(&asked[at])? else { return Ok(Decision::Expired) };
-        let wish = match reply {
-            Answer::Approve => return Ok(Decision::Run),
-            Answer::Reject => return Ok(Decision::Cancel),
-            other => other.wish().unwrap_or_default(),
-        };
-        if !wish.is_empty() {
-            return Ok(Decision::Change(wish.to_owned()));
-        }
-        let Some(more) = asked.get(at + 1) else { return Err(self.ask_what(ctx, row).await?.into()) };
-        Ok(answer(more)?.map_or(Decision::Expired, |reply| Decision::Change(reply.as_str().to_owned())))
-    }
-
-    async fn ask_what(&self, ctx: &TurnContext, row: &ExecutionRow) -> Result<Suspend> {
-        let kind = QuestionKind::Input { name: l10n::plans::change_question() };
-        let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
-        ask(ctx, ctx.batch(), question, None).await
-    }
-
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
-    pub(super) async fn propose(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        wanted: &Wanted<'_>,
-    ) -> Result<Suspend, NotStarted> {
+    pub(super) async fn propose(&self, unit: Unit<'_>, wanted: &Wanted<'_>) -> Result<Suspend, NotStarted> {
+        let Unit { ctx, row, .. } = unit;
         let Wanted { goal, version, rest, .. } = *wanted;
-        let mut plan = self.by_planner(ctx, registry, row, wanted).await?;
+        let mut plan = self.by_planner(unit, wanted).await?;
         let workflow = plans::workflow(&plan, goal).map_err(|_| l10n::plans::gone())?;
         let text = match rest {
             None => {
-                plan.forecast = self.forecast(ctx, registry, &workflow).await?;
+                plan.forecast = self.forecast(unit, &workflow).await?;
                 format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), l10n::plans::ask())
             }
             Some(rest) => {
                 rest.take_over(&mut plan)?;
-                plan.forecast = self.forecast(ctx, registry, &rest.only(&workflow)).await?;
+                plan.forecast = self.forecast(unit, &rest.only(&workflow)).await?;
                 let difference = plans::difference(&rest.plan, &plan, goal, &workflow);
                 format!("{difference}\n\n{}", l10n::plans::ask_rest())
             }
@@ -150,13 +106,8 @@ impl Runner {
     }
 
     /// The planner's plan. Its errors are put to it once.
-    async fn by_planner(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        wanted: &Wanted<'_>,
-    ) -> Result<Plan, NotStarted> {
+    async fn by_planner(&self, unit: Unit<'_>, wanted: &Wanted<'_>) -> Result<Plan, NotStarted> {
+        let Unit { ctx, registry, .. } = unit;
         let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
         let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
         let check =
@@ -194,7 +145,7 @@ impl Runner {
             let others: Vec<&str> = registry.catalogue().lines().filter(|line| !is_own(line)).collect();
             task.mission =
                 words::mission(wanted.goal, &roles.listing(), &others.join("\n"), plans::MAX_STEPS);
-            let report = self.think(ctx, registry, row, &key, task).await?;
+            let report = self.think(unit, &key, task).await?;
             if !report.status.ended_well() {
                 return Err(l10n::plans::planner_failed(report.line()).into());
             }
@@ -208,19 +159,14 @@ impl Runner {
     }
 
     /// The forecast of a workflow of roles, by the usage of earlier agents, or of a typical one where they are too few.
-    async fn forecast(
-        &self,
-        ctx: &TurnContext,
-        registry: &Registry,
-        workflow: &Workflow,
-    ) -> Result<Forecast> {
+    async fn forecast(&self, unit: Unit<'_>, workflow: &Workflow) -> Result<Forecast> {
         let agents = workflow.steps.iter().flat_map(|step| step.kind.agents());
         let roles =
             agents.filter_map(|id| workflow.agent(id)?.as_role.as_deref()).chain(workflow.review.as_deref());
         let roles: BTreeSet<&str> = roles.collect();
         let (mut history, mut typical) = (History::new(), 0);
         for role in &roles {
-            let past = Past::of(&role_history::of_role(&ctx.store, role).await?);
+            let past = Past::of(&role_history::of_role(&unit.ctx.store, role).await?);
             typical += usize::from(past.is_none());
             history.insert((*role).to_owned(), past.unwrap_or_else(Past::typical));
         }
@@ -229,10 +175,32 @@ impl Runner {
             count if count < roles.len() => Basis::Mixed,
             _ => Basis::Limits,
         };
-        let (estimate, cost_usd) = self.estimate(ctx, registry, workflow, Some(&history));
+        let (estimate, cost_usd) = self.estimate(unit, workflow, Some(&history));
         let Range(usual, most) = estimate.model_calls;
         Ok(Forecast { model_calls: (usual, most), cost_usd, basis })
     }
+}
+
+/// The person's decision about the newest version; asks for the change if they only asked for one.
+pub(super) async fn decision(Unit { ctx, row, .. }: Unit<'_>) -> Result<Decision, NotStarted> {
+    let asked = of_run(ctx, row).await?;
+    let is_plan = |question: &QuestionRow| matches!(question.kind, QuestionKind::Plan { .. });
+    let Some(at) = asked.iter().rposition(is_plan) else { return Err(Suspend::ForPerson.into()) };
+    let Some(reply) = answer(&asked[at])? else { return Ok(Decision::Expired) };
+    let wish = match reply {
+        Answer::Approve => return Ok(Decision::Run),
+        Answer::Reject => return Ok(Decision::Cancel),
+        other => other.wish().unwrap_or_default(),
+    };
+    if !wish.is_empty() {
+        return Ok(Decision::Change(wish.to_owned()));
+    }
+    let Some(more) = asked.get(at + 1) else {
+        let kind = QuestionKind::Input { name: l10n::plans::change_question() };
+        let question = question(row, kind, l10n::questions::ask_for_text(l10n::plans::what_to_change()));
+        return Err(ask(ctx, ctx.batch(), question, None).await?.into());
+    };
+    Ok(answer(more)?.map_or(Decision::Expired, |reply| Decision::Change(reply.as_str().to_owned())))
 }
 
 /// A plan as the planner wrote it.

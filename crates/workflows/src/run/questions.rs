@@ -1,5 +1,7 @@
 //! Questions to a person: for a run's missing inputs, and in approval steps.
 
+use std::collections::BTreeMap;
+
 use adjutant_chat::{OutgoingFile, fenced};
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
@@ -10,19 +12,13 @@ use adjutant_turn::wording;
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind, QuestionState};
 use serde_json::{Map, Value};
 
+use super::finish::close;
 use super::state::{StepOutcome, StepResult};
 use super::steps::{StepContext, fatal};
-use super::{NotStarted, Run, Runner, StepError};
-use crate::agents::AgentTask;
-use crate::definition::{ApprovalStep, Input, Workflow};
-use crate::language::inputs::fitting;
-
-/// A person's answers about a run's inputs.
-pub(super) struct AnsweredInputs {
-    pub(super) values: Vec<(String, Value)>,
-    /// Why the last answer didn't fit.
-    pub(super) error: Option<String>,
-}
+use super::{NotStarted, Run, StepError};
+use crate::agents::{AgentTask, Unit};
+use crate::definition::{ApprovalStep, Workflow};
+use crate::language::inputs::{Inputs, fitting, resolve};
 
 /// The questions that an execution asked, oldest first.
 pub(super) async fn of_run(ctx: &TurnContext, row: &ExecutionRow) -> Result<Vec<QuestionRow>> {
@@ -67,67 +63,54 @@ pub(super) async fn ask(
     Ok(Suspend::ForPerson)
 }
 
-impl Runner {
-    /// The answers about inputs so far, once none is waited for.
-    pub(super) async fn answered_inputs(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        workflow: &Workflow,
-    ) -> Result<AnsweredInputs, NotStarted> {
-        let mut answers = AnsweredInputs { values: Vec::new(), error: None };
-        for question in of_run(ctx, row).await? {
-            let QuestionKind::Input { name } = &question.kind else { continue };
-            let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
-            let answer = answer(&question)?.ok_or_else(|| l10n::runs::no_input(name))?;
-            match fitting(input, &Value::from(answer.as_str())) {
-                Ok(value) => answers.values.push((name.clone(), value)),
-                Err(error) => answers.error = Some(error),
-            }
+/// The inputs; asks for a missing one.
+pub(super) async fn inputs(
+    Unit { ctx, row, .. }: Unit<'_>,
+    workflow: &Workflow,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, NotStarted> {
+    let mut given: BTreeMap<String, Value> = given.clone().into_iter().collect();
+    let mut unfit = None;
+    for question in of_run(ctx, row).await? {
+        let QuestionKind::Input { name } = &question.kind else { continue };
+        let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
+        let answer = answer(&question)?.ok_or_else(|| l10n::runs::no_input(name))?;
+        match fitting(input, &Value::from(answer.as_str())) {
+            Ok(value) => drop(given.insert(name.clone(), value)),
+            Err(error) => unfit = Some(error),
         }
-        Ok(answers)
     }
+    let Inputs { values, missing } = resolve(workflow, &given).map_err(|problems| problems.join("; "))?;
+    let Some(input) = missing.first() else { return Ok(values) };
+    let text = wording::runs::input(&workflow.name, &input.name, &input.description, unfit.as_deref());
+    let kind = QuestionKind::Input { name: input.name.clone() };
+    let question = question(row, kind, l10n::questions::ask_for_text(text));
+    Err(ask(ctx, ctx.batch(), question, None).await?.into())
+}
 
-    /// Asks whether to run a workflow, with what it is given: the person may have meant another one, or none.
-    pub(super) async fn agreed(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        workflow: &str,
-        given: &Map<String, Value>,
-    ) -> Result<(), NotStarted> {
-        let options = vec![l10n::runs::run_it(), l10n::runs::leave_it()];
-        let Some(asked) = choice_of(ctx, row).await? else {
-            let (subject, mut text) = (l10n::runs::run_subject(workflow), l10n::runs::ask_to_run(workflow));
-            if !given.is_empty() {
-                // A yes covers what is shown, so nothing is cut.
-                let given = serde_json::to_string_pretty(given).unwrap_or_default();
-                text.push_str(&format!("\n\n{}", fenced(&given)));
-            }
-            let text = wording::choose(&text, &options);
-            let kind = QuestionKind::Choice { subject, options, draft: None };
-            return Err(ask(ctx, ctx.batch(), question(row, kind, text), None).await?.into());
-        };
-        if answer(&asked)?.ok_or_else(l10n::runs::nobody_answered)?.as_str() == options[0] {
-            return Ok(());
+/// Asks whether to run a workflow, with what it is given: the person may have meant another one, or none.
+pub(super) async fn agreed(
+    unit: Unit<'_>,
+    workflow: &str,
+    given: &Map<String, Value>,
+) -> Result<(), NotStarted> {
+    let Unit { ctx, row, .. } = unit;
+    let options = vec![l10n::runs::run_it(), l10n::runs::leave_it()];
+    let Some(asked) = choice_of(ctx, row).await? else {
+        let (subject, mut text) = (l10n::runs::run_subject(workflow), l10n::runs::ask_to_run(workflow));
+        if !given.is_empty() {
+            // A yes covers what is shown, so nothing is cut.
+            let given = serde_json::to_string_pretty(given).unwrap_or_default();
+            text.push_str(&format!("\n\n{}", fenced(&given)));
         }
-        let closing = Closing { result: Some(l10n::runs::not_run()), ..Closing::default() };
-        Err(self.close(ctx, row, ExecutionStatus::Completed, closing).await?.into())
+        let text = wording::choose(&text, &options);
+        let kind = QuestionKind::Choice { subject, options, draft: None };
+        return Err(ask(ctx, ctx.batch(), question(row, kind, text), None).await?.into());
+    };
+    if answer(&asked)?.ok_or_else(l10n::runs::nobody_answered)?.as_str() == options[0] {
+        return Ok(());
     }
-
-    pub(super) async fn ask_for(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        workflow: &str,
-        input: &Input,
-        error: Option<String>,
-    ) -> Result<Suspend> {
-        let text = wording::runs::input(workflow, &input.name, &input.description, error.as_deref());
-        let kind = QuestionKind::Input { name: input.name.clone() };
-        let question = question(row, kind, l10n::questions::ask_for_text(text));
-        ask(ctx, ctx.batch(), question, None).await
-    }
+    Err(close(unit, Ok(l10n::runs::not_run())).await?.into())
 }
 
 impl Run<'_> {

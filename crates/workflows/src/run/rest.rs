@@ -13,7 +13,7 @@ use adjutant_turn::wording::plans as words;
 use adjutant_types::{Answer, ExecutionStatus, QuestionKind};
 use serde_json::Value;
 
-use super::plan::{Decision, Wanted};
+use super::plan::{Decision, Wanted, decision};
 use super::state::{StepOutcome, StepState};
 use super::{NotStarted, Run, Stop, Walk, keys};
 use crate::Workflow;
@@ -89,7 +89,7 @@ impl Run<'_> {
         let (goal, rest) = (newest.goal.as_str(), Some(&rest));
         let wish;
         let wanted = if newest.version > self.version {
-            match self.runner.decision(self.ctx, self.row).await? {
+            match decision(self.unit()).await? {
                 Decision::Run => {
                     let plan: Option<Plan> = serde_json::from_str(&newest.body).ok();
                     let workflow = plan.and_then(|plan| plans::workflow(&plan, goal).ok());
@@ -110,7 +110,7 @@ impl Run<'_> {
             Wanted { goal, version: newest.version + 1, change: None, rest }
         };
         self.show_planning(wanted.version);
-        let asked = self.runner.propose(self.ctx, self.registry, self.row, &wanted).await;
+        let asked = self.runner.propose(self.unit(), &wanted).await;
         Err(asked.map_or_else(|why| why, NotStarted::from))
     }
 

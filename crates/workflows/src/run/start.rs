@@ -13,15 +13,16 @@ use adjutant_store::turns;
 use adjutant_turn::journal::{TurnContext, fail_point};
 use adjutant_types::Taint;
 use adjutant_types::clock::utc;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::questions::{agreed, inputs};
 use super::state::{State, StepOutcome, StepResult};
 use super::{NotStarted, Run, RunRequest, Runner};
+use crate::agents::Unit;
 use crate::check::CheckContext;
 use crate::definition::{Step, StepKind, Workflow};
-use crate::language::inputs::{Inputs, resolve};
 use crate::plans::Plan;
 use crate::view::diagram::Diagram;
 use crate::view::estimate::{self, Estimate};
@@ -33,15 +34,14 @@ impl Runner {
     /// The run of this row, as the journal has it or new.
     pub(super) async fn start<'r>(
         &'r self,
-        ctx: &'r TurnContext,
-        registry: &'r Arc<Registry>,
-        row: &'r ExecutionRow,
+        unit: Unit<'r>,
         request: &RunRequest,
         slots: Option<Arc<Semaphore>>,
     ) -> Result<Run<'r>, NotStarted> {
+        let Unit { ctx, registry, row } = unit;
         let stored = match runs::by_id(&ctx.store, &row.id).await? {
             Some(stored) => stored,
-            None => self.create(ctx, registry, row, request).await?,
+            None => self.create(unit, request).await?,
         };
         let mut workflow = parse(&stored.file, &stored.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
@@ -53,7 +53,7 @@ impl Runner {
         // A person has said yes to what a plan may take, and again to each change of it.
         if request.is_persons || plan.is_some() {
             let times = plan.as_ref().map_or(0, |plan| plan.changes.len()) + 1;
-            self.allow(ctx, registry, &workflow, u64::try_from(times).unwrap_or(1));
+            self.allow(unit, &workflow, u64::try_from(times).unwrap_or(1));
         }
         let seed_taint = match &stored.rerun_of {
             Some(earlier) => executions::taint(&ctx.store, earlier).await?,
@@ -90,18 +90,17 @@ impl Runner {
     }
 
     /// Lets the turn have what the workflow takes at most, so many times, and each time an agent for the run or its plan.
-    fn allow(&self, ctx: &TurnContext, registry: &Registry, workflow: &Workflow, times: u64) {
-        let (estimate, _) = self.estimate(ctx, registry, workflow, None);
+    fn allow(&self, unit: Unit<'_>, workflow: &Workflow, times: u64) {
+        let (estimate, _) = self.estimate(unit, workflow, None);
         let agents = estimate.agents.1.saturating_add(1).saturating_mul(times);
-        ctx.limits.budget.allow(agents, estimate.skill_calls.1.saturating_mul(times));
+        unit.ctx.limits.budget.allow(agents, estimate.skill_calls.1.saturating_mul(times));
     }
 
     /// The estimate of a workflow's run, by the usage of earlier agents or else by their limits, and its cost in US dollars if
     /// all prices are known.
     pub(super) fn estimate(
         &self,
-        ctx: &TurnContext,
-        registry: &Registry,
+        Unit { ctx, registry, .. }: Unit<'_>,
         workflow: &Workflow,
         history: Option<&History>,
     ) -> (Estimate, Option<(f64, f64)>) {
@@ -126,13 +125,8 @@ impl Runner {
     }
 
     /// Creates a run, once it has everything it needs.
-    async fn create(
-        &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        request: &RunRequest,
-    ) -> Result<RunRow, NotStarted> {
+    async fn create(&self, unit: Unit<'_>, request: &RunRequest) -> Result<RunRow, NotStarted> {
+        let Unit { ctx, row, .. } = unit;
         let mut new = RunRow {
             id: row.id.clone(),
             turn_id: ctx.turn.id.clone(),
@@ -141,14 +135,14 @@ impl Runner {
             ..RunRow::default()
         };
         if let Some((earlier, from)) = &request.again {
-            new = self.rerun(ctx, new, earlier, from).await?;
+            new = rerun(ctx, new, earlier, from).await?;
         } else {
-            let (workflow, version) = self.requested(ctx, registry, row, request).await?;
+            let (workflow, version) = self.requested(unit, request).await?;
             new.plan_version = version;
             if let Some(problem) = missing_roles(&workflow, &self.agents.roles.current()).first() {
                 return Err(problem.message.clone().into());
             }
-            let inputs = self.inputs(ctx, row, &workflow, &request.given).await?;
+            let inputs = inputs(unit, &workflow, &request.given).await?;
             (new.workflow, new.file, new.text) = (workflow.name, workflow.file, workflow.text);
             new.inputs = Value::Object(inputs).to_string();
         }
@@ -182,21 +176,19 @@ impl Runner {
     /// The requested workflow: by its name, drafted from words, or that of a plan with its version.
     async fn requested(
         &self,
-        ctx: &TurnContext,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
+        unit: Unit<'_>,
         request: &RunRequest,
     ) -> Result<(Workflow, Option<i64>), NotStarted> {
         if let Some(words) = &request.words {
-            return Ok((self.drafted(ctx, registry, row, words).await?, None));
+            return Ok((self.drafted(unit, words).await?, None));
         }
         if let Some(goal) = &request.goal {
-            let (workflow, version) = self.planned(ctx, registry, row, goal).await?;
+            let (workflow, version) = self.planned(unit, goal).await?;
             return Ok((workflow, Some(version)));
         }
         let name = &request.workflow;
         if request.asks_first {
-            self.agreed(ctx, row, name, &request.given).await?;
+            agreed(unit, name, &request.given).await?;
         }
         let workflows = self.workflows.current();
         workflows.get(name).cloned().map(|workflow| (workflow, None)).ok_or_else(|| {
@@ -207,79 +199,55 @@ impl Runner {
             })
         })
     }
+}
 
-    /// The inputs; asks for a missing one.
-    async fn inputs(
-        &self,
-        ctx: &TurnContext,
-        row: &ExecutionRow,
-        workflow: &Workflow,
-        given: &Map<String, Value>,
-    ) -> Result<Map<String, Value>, NotStarted> {
-        let mut given: BTreeMap<String, Value> = given.clone().into_iter().collect();
-        let answers = self.answered_inputs(ctx, row, workflow).await?;
-        given.extend(answers.values);
-        let Inputs { values, missing } = resolve(workflow, &given).map_err(|problems| problems.join("; "))?;
-        match missing.first() {
-            None => Ok(values),
-            Some(input) => Err(self.ask_for(ctx, row, &workflow.name, input, answers.error).await?.into()),
-        }
+/// A run that takes the results of all steps that don't depend on `from` from an earlier run.
+async fn rerun(ctx: &TurnContext, new: RunRow, beginning: &str, from: &str) -> Result<RunRow, NotStarted> {
+    let found = runs::beginning_with(&ctx.store, beginning, 2).await?;
+    let earlier = match &found[..] {
+        [earlier] => earlier,
+        [] => return Err(l10n::runs::no_run(beginning).into()),
+        _ => return Err(l10n::runs::several_runs(beginning).into()),
+    };
+    let turn = turns::by_id(&ctx.store, &earlier.turn_id).await?;
+    let is_theirs = turn.is_some_and(|turn| turn.person_id == ctx.turn.person.id);
+    if !is_theirs && !ctx.is_owners().await? {
+        return Err(l10n::runs::no_run(beginning).into());
     }
-
-    /// A run that takes the results of all steps that don't depend on `from` from an earlier run.
-    async fn rerun(
-        &self,
-        ctx: &TurnContext,
-        new: RunRow,
-        beginning: &str,
-        from: &str,
-    ) -> Result<RunRow, NotStarted> {
-        let found = runs::beginning_with(&ctx.store, beginning, 2).await?;
-        let earlier = match &found[..] {
-            [earlier] => earlier,
-            [] => return Err(l10n::runs::no_run(beginning).into()),
-            _ => return Err(l10n::runs::several_runs(beginning).into()),
+    let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());
+    let (Some(outputs), Ok(workflow)) = (outputs, parse(&earlier.file, &earlier.text)) else {
+        let why = match earlier.ended_at {
+            None => l10n::runs::still_running(beginning),
+            Some(_) => l10n::runs::results_gone(beginning),
         };
-        let turn = turns::by_id(&ctx.store, &earlier.turn_id).await?;
-        let is_theirs = turn.is_some_and(|turn| turn.person_id == ctx.turn.person.id);
-        if !is_theirs && !ctx.is_owners().await? {
-            return Err(l10n::runs::no_run(beginning).into());
-        }
-        let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());
-        let (Some(outputs), Ok(workflow)) = (outputs, parse(&earlier.file, &earlier.text)) else {
-            let why = match earlier.ended_at {
-                None => l10n::runs::still_running(beginning),
-                Some(_) => l10n::runs::results_gone(beginning),
-            };
-            return Err(why.into());
+        return Err(why.into());
+    };
+    let outputs: BTreeMap<String, StepResult> = serde_json::from_str(outputs).unwrap_or_default();
+    let Some(first) = workflow.steps.iter().position(|step| step.id == from) else {
+        let why = match nearest(from, workflow.steps.iter().map(|step| step.id.as_str())) {
+            Some(near) => l10n::runs::no_step_but(&workflow.name, from, near),
+            None => l10n::runs::no_step(&workflow.name, from),
         };
-        let outputs: BTreeMap<String, StepResult> = serde_json::from_str(outputs).unwrap_or_default();
-        let Some(first) = workflow.steps.iter().position(|step| step.id == from) else {
-            let why = match nearest(from, workflow.steps.iter().map(|step| step.id.as_str())) {
-                Some(near) => l10n::runs::no_step_but(&workflow.name, from, near),
-                None => l10n::runs::no_step(&workflow.name, from),
-            };
-            return Err(why.into());
-        };
-        let before = ancestors(&workflow.steps);
-        let is_reusable = |(at, step): &(usize, &Step)| {
-            *at != first
-                && !before[*at][first]
-                && outputs.get(&step.id).is_some_and(|result| result.how != StepOutcome::Fatal)
-        };
-        let reusable = workflow.steps.iter().enumerate().filter(is_reusable);
-        let seed: BTreeMap<&String, &StepResult> =
-            reusable.filter_map(|(_, step)| outputs.get_key_value(&step.id)).collect();
-        Ok(RunRow {
-            workflow: earlier.workflow.clone(),
-            file: earlier.file.clone(),
-            text: earlier.text.clone(),
-            inputs: earlier.inputs.clone(),
-            rerun_of: Some(earlier.id.clone()),
-            seed: serde_json::to_string(&seed).ok(),
-            ..new
-        })
-    }
+        return Err(why.into());
+    };
+    let before = ancestors(&workflow.steps);
+    let is_reusable = |(at, step): &(usize, &Step)| {
+        *at != first
+            && !before[*at][first]
+            && outputs.get(&step.id).is_some_and(|result| result.how != StepOutcome::Fatal)
+    };
+    let reusable = workflow.steps.iter().enumerate().filter(is_reusable);
+    let seed: BTreeMap<&String, &StepResult> =
+        reusable.filter_map(|(_, step)| outputs.get_key_value(&step.id)).collect();
+    Ok(RunRow {
+        workflow: earlier.workflow.clone(),
+        file: earlier.file.clone(),
+        text: earlier.text.clone(),
+        inputs: earlier.inputs.clone(),
+        rerun_of: Some(earlier.id.clone()),
+        seed: serde_json::to_string(&seed).ok(),
+        ..new
+    })
 }
 
 pub(super) fn by_key(run: &ExecutionRow, rows: Vec<ExecutionRow>) -> HashMap<String, ExecutionRow> {

@@ -13,7 +13,7 @@ use super::attempts::{Assignment, Failure, Outcome, Worker};
 use super::context::TemplateScope;
 use super::state::{StepOutcome, StepResult};
 use super::{Run, RunRequest, SHORT_WAIT, StepError, Stop, keys};
-use crate::agents::{AgentEnd, AgentTask, Report};
+use crate::agents::{AgentEnd, AgentTask, Report, Unit};
 use crate::definition::{Agent, Choice, LoopStep, Step, StepKind, SubWorkflow, Target};
 use crate::language::template::Verdict;
 use crate::language::wait::Start;
@@ -210,7 +210,8 @@ impl Run<'_> {
             let request = RunRequest { workflow: sub.name.clone(), given, ..RunRequest::default() };
             let run_ctx = self.ctx.cancelled_by(within.cancel.clone());
             let slots = Some(self.slots.clone());
-            let run = self.runner.run_within(&run_ctx, self.registry, &row, &request, slots);
+            let run =
+                self.runner.run_within(Unit { ctx: &run_ctx, row: &row, ..self.unit() }, &request, slots);
             let end: AgentEnd = Box::pin(run).await?;
             self.finish(key, row, end).await?
         };
