@@ -38,7 +38,7 @@ pub fn build_services(
 ) -> Result<Services, StartError> {
     let secrets = Arc::new(SecretStore::new(config));
     Ok(Services {
-        accounts: Arc::new(Accounts::new(config, configured(config)?, secrets.clone())),
+        accounts: Arc::new(Accounts::with(configured(config)?, config.connect.clone(), secrets.clone())),
         logins: Arc::new(Logins::new(config, secrets.clone())),
         secrets,
         rooms,

@@ -158,7 +158,8 @@ impl Stage {
         let account = account(scenario).await.map_err(|error| CliError::failed(scenario.title(), error))?;
         let set_world = |services: &mut Services| {
             let own = vec![(account, People::Everybody)];
-            services.accounts = Arc::new(Accounts::new(config, own, services.secrets.clone()));
+            let accounts = Accounts::with(own, config.connect.clone(), services.secrets.clone());
+            services.accounts = Arc::new(accounts);
             services.pages = Some(scenario.world.pages.clone());
         };
         let (skill_set, channels) = (service::load_skills(config)?, vec![Channel::open(desk.clone())]);

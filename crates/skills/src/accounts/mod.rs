@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use adjutant_config::{Config, ConnectConfig, People};
+use adjutant_config::{ConnectConfig, People};
 use adjutant_l10n as l10n;
 use adjutant_store::connected::{self, AccountRow, is_label};
 use adjutant_store::{Batch, Store, StoreError, people, secrets};
@@ -221,15 +221,7 @@ impl Default for Accounts {
 
 impl Accounts {
     /// These of the configuration, and those in the store.
-    pub fn new(
-        config: &Config,
-        configured: Vec<(ConnectedAccount, People)>,
-        secrets: Arc<SecretStore>,
-    ) -> Self {
-        Self::with(configured, config.connect.clone(), secrets)
-    }
-
-    fn with(
+    pub fn with(
         configured: Vec<(ConnectedAccount, People)>,
         connect: Option<ConnectConfig>,
         secrets: Arc<SecretStore>,

@@ -171,7 +171,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output> {
         adjutant_memory::search(call.store(), asker(call), query, search_in, kind, call.limit()).await?;
     // As the lines are.
     found.sort_by_key(|found| message_of(found).is_some());
-    let memories: Vec<MemoryRow> = found.iter().filter_map(memory_of).cloned().collect();
+    let memories: Vec<MemoryRow> = found.iter().cloned().filter_map(Found::memory).collect();
     let (zone, quotes) = (call.zone(), quotes(call, &memories).await?);
     let said = || found.iter().filter_map(message_of);
     let messages: Vec<String> = said().map(|row| message_line(row, query, zone)).collect();
@@ -191,13 +191,6 @@ async fn search(call: &CallContext<'_>) -> Result<Output> {
     let untrusted = found.iter().filter_map(message_of).any(|row| !row.text_taint.is_clean());
     let data = json!({"items": items, "count": items.len()});
     Ok(Output::outside_if(untrusted, parts.join("\n"), data))
-}
-
-fn memory_of(found: &Found) -> Option<&MemoryRow> {
-    match found {
-        Found::Memory(row) => Some(row),
-        Found::Said(_) => None,
-    }
 }
 
 fn message_of(found: &Found) -> Option<&SaidRow> {

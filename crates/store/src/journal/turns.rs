@@ -123,10 +123,9 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
 
 /// Records whether the person whose turn it is dislikes its answer.
 pub async fn set_disliked(store: &Store, turn: &TurnId, person: &PersonId, is_disliked: bool) -> Result<()> {
-    let (mut batch, at) = (Batch::new(), is_disliked.then(|| store.now()));
     let sql = "UPDATE turns SET disliked_at = $1 WHERE id = $2 AND person_id = $3";
-    batch.run(sql, [at.into(), turn.into(), person.into()]);
-    store.write(batch).await.map(drop)
+    let at = is_disliked.then(|| store.now());
+    store.write(Batch::of(sql, [at.into(), turn.into(), person.into()])).await.map(drop)
 }
 
 /// Records that the person is shown a text above a question: the model's, up to this call of it, or ours, with -1. The

@@ -23,6 +23,9 @@ macro_rules! table {
     ($table:literal, unless $forgotten:literal, $condition:expr) => {
         table!($table, "*", concat!("(", $condition, ") AND NOT EXISTS (", $forgotten, ")"), $condition)
     };
+    ($table:literal, $columns:literal, $condition:expr) => {
+        table!($table, $columns, $condition, $condition)
+    };
     ($table:literal, $columns:literal, $select:expr, $delete:expr) => {
         PersonTable {
             name: $table,
@@ -108,7 +111,6 @@ const TABLES: [PersonTable; 42] = [
     table!(
         "memories",
         "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at, recalled_at",
-        "person_id = $1",
         "person_id = $1"
     ),
     table!("objects", "person_id = $1"),
@@ -123,38 +125,29 @@ const TABLES: [PersonTable; 42] = [
         "watches",
         "id, conversation_id, config_name, source, condition, action, words, wishes, bounds, state, active_since, \
          tellings, created_at",
-        "person_id = $1",
         "person_id = $1"
     ),
     table!("rules", "person_id = $1"),
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
-    table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
+    table!("web_codes", "expires_at", "person_id = $1"),
     table!("pushes", "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"),
     table!(
         "push_subscriptions",
         "session_id, wants_news, created_at",
-        "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)",
         "session_id IN (SELECT id FROM web_sessions WHERE person_id = $1)"
     ),
-    table!(
-        "web_sessions",
-        "id, browser, created_at, seen_at, expires_at, by_passkey",
-        "person_id = $1",
-        "person_id = $1"
-    ),
-    table!("passkeys", "browser, created_at, used_at", "person_id = $1", "person_id = $1"),
+    table!("web_sessions", "id, browser, created_at, seen_at, expires_at, by_passkey", "person_id = $1"),
+    table!("passkeys", "browser, created_at, used_at", "person_id = $1"),
     table!(
         "logins",
         "id, conversation_id, provider, account_id, state, expires_at, changed_at",
-        "person_id = $1",
         "person_id = $1"
     ),
     table!("account_people", "person_id = $1"),
     table!(
         "connected_accounts",
         "id, label, provider, address, services, state, is_mail_default, is_events_default, created_at, used_at, used_by",
-        "person_id = $1",
         "person_id = $1"
     ),
     table!("settings_changes", "person_id = $1"),

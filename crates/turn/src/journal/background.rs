@@ -29,8 +29,25 @@ impl BudgetLedger {
         };
         let started_at = self.store.now();
         let outcome = model.call(request).await;
+        let (model, tokens, cost_usd) = match &outcome {
+            Ok(response) => (response.model.clone(), response.usage, response.cost_usd),
+            Err(error) => (String::new(), error.usage, error.cost_usd),
+        };
+        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        let call = BackgroundCall {
+            id,
+            conversation_id: conversation.clone(),
+            person_id: self.person.clone(),
+            purpose: purpose.to_owned(),
+            model,
+            error: outcome.as_ref().err().map(ToString::to_string),
+            tokens: [tokens.prompt, tokens.cached, tokens.completion].map(count),
+            cost_usd,
+            started_at,
+            duration_ms: self.store.now() - started_at,
+            audio_ms: 0,
+        };
         let mut batch = Batch::new();
-        let call = self.row(id, purpose, conversation, &outcome, started_at);
         usage::insert_background_call(&mut batch, &call);
         self.settle(&mut batch, &reservation, used(outcome.as_ref()));
         self.store.write(batch).await?;
@@ -45,34 +62,6 @@ impl BudgetLedger {
             Ok(reservation) => Ok(Some(reservation)),
             Err(NotReserved::Refused(_)) => Ok(None),
             Err(NotReserved::Store(error)) => Err(error),
-        }
-    }
-
-    fn row(
-        &self,
-        id: String,
-        purpose: &str,
-        conversation: &ConversationId,
-        outcome: &Result<ModelResponse, ModelError>,
-        started_at: i64,
-    ) -> BackgroundCall {
-        let (model, usage, cost_usd) = match outcome {
-            Ok(response) => (response.model.clone(), response.usage, response.cost_usd),
-            Err(error) => (String::new(), error.usage, error.cost_usd),
-        };
-        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        BackgroundCall {
-            id,
-            conversation_id: conversation.to_owned(),
-            person_id: self.person.clone(),
-            purpose: purpose.to_owned(),
-            model,
-            error: outcome.as_ref().err().map(ToString::to_string),
-            tokens: [usage.prompt, usage.cached, usage.completion].map(count),
-            cost_usd,
-            started_at,
-            duration_ms: self.store.now() - started_at,
-            audio_ms: 0,
         }
     }
 }

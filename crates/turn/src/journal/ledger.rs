@@ -20,7 +20,7 @@ use chrono_tz::Tz;
 use derive_more::From;
 
 use super::budget::{Allowance, Budget, Limit, Refused};
-use super::{Settings, TurnContext};
+use super::{Settings, TurnContext, TurnLimits};
 
 /// How often to check whether running calls have freed some budget.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -169,33 +169,28 @@ impl TurnContext {
         call: Amount,
         beyond: bool,
     ) -> Result<Reservation, LimitReached> {
+        let TurnLimits { budget, ledger, .. } = &self.limits;
         loop {
-            let refused = match self.try_reserve(execution, call, beyond).await {
+            let tried = async {
+                budget.reserve(call, beyond)?;
+                ledger.reserve(self.batch(), execution, call, Some(budget.clone())).await
+            };
+            let refused = match tried.await {
                 Ok(reservation) => return Ok(reservation),
                 Err(NotReserved::Store(error)) => return Err(error.into()),
                 Err(NotReserved::Refused(refused)) => refused,
             };
             if !refused.is_transient {
-                return Err(self.limits.budget.exceed(refused.limit).into());
+                return Err(budget.exceed(refused.limit).into());
             }
             tokio::select! {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 () = self.control.cancel.cancelled() => return Err(refused.limit.into()),
             }
             if !beyond {
-                self.limits.budget.before_model_call()?;
+                budget.before_model_call()?;
             }
         }
-    }
-
-    async fn try_reserve(
-        &self,
-        execution: &ExecutionId,
-        call: Amount,
-        beyond: bool,
-    ) -> Result<Reservation, NotReserved> {
-        self.limits.budget.reserve(call, beyond)?;
-        self.limits.ledger.reserve(self.batch(), execution, call, Some(self.limits.budget.clone())).await
     }
 
     /// Adds what a model call used to the batch that records it. `with_the_end` if this batch ends the turn.

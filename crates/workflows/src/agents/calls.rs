@@ -193,10 +193,7 @@ fn read(call: &ToolCallRow) -> Result<UseSkill, SkillError> {
 }
 
 fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
-    read(call)
-        .ok()
-        .and_then(|wanted| registry.get(&wanted.skill).cloned())
-        .is_some_and(|skill| skill.only_reads())
+    read(call).is_ok_and(|wanted| registry.get(&wanted.skill).is_some_and(|skill| skill.only_reads()))
 }
 
 fn add_outcome(

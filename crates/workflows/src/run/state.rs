@@ -39,15 +39,11 @@ pub(super) struct StepResult {
     #[serde(default)]
     pub(super) output: Value,
     /// The outputs of a parallel step's members.
-    #[serde(default)]
     pub(super) outputs: Option<Map<String, Value>>,
-    #[serde(default)]
     pub(super) error: Option<String>,
     /// The step that a choice leads to.
-    #[serde(default)]
     pub(super) chosen: Option<String>,
     /// The execution that untrusted output comes from.
-    #[serde(default)]
     pub(super) outside: Option<String>,
     #[serde(skip)]
     pub(super) warnings: Vec<String>,

@@ -37,7 +37,6 @@ pub(super) struct Field {
     pub(super) name: String,
     pub(super) schema: Value,
     pub(super) required: bool,
-    #[serde(default)]
     pub(super) given: Option<Given>,
 }
 
