@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_config::{Config, McpClient, McpConfig, McpLaunch, Secret};
@@ -232,8 +233,8 @@ async fn probe(launcher: &Launcher, env: &[String], launch: &[String]) -> Result
     };
     let home = tempfile::tempdir().map_err(|error| CliError::failed("can't create a folder", error))?;
     let config = McpConfig::new(launch);
-    let servers =
-        McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), launcher, PROBE);
+    let configs = BTreeMap::from([("probe".to_owned(), config)]);
+    let servers = McpServers::with(&configs, home.path(), launcher, PROBE, &Arc::default());
     let found = servers.inspect("probe").await;
     servers.stop().await;
     let found = found.map_err(|error| CliError::plain(error.message.whole()))?;

@@ -145,7 +145,7 @@ pub struct Progress {
 }
 
 /// One agent of a running turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentProgress {
     /// Its name within the turn.
     pub agent_id: String,

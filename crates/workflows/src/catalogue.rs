@@ -1,19 +1,19 @@
 //! All workflows: the built-in ones, and the files under `workflows/` in the `[skills] paths`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adjutant_config::Approval;
-use adjutant_config::document::{MAX_FILE, Problem, Problems};
+use adjutant_config::document::{Problem, Problems};
 use adjutant_config::reload::Reloadable;
 use adjutant_skills::Registry;
 use parking_lot::{Mutex, RwLock};
 
 use super::check::{CheckContext, check};
 use super::definition::Workflow;
-use super::language::reading::{self, ReadWorkflow, too_long};
+use super::language::reading::{self, ReadWorkflow};
+use super::roles;
 
 /// The built-in workflows; they serve as templates, too.
 pub const BUILT_IN: [(&str, &str); 7] = [
@@ -237,16 +237,5 @@ pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Problem> {
 
 /// Reads a file, at most up to the size limit.
 pub fn read_file(path: &Path) -> Result<File, Problem> {
-    let unread = |message: String| Problem::of_file(path.display(), message);
-    let failed = |error: std::io::Error| unread(format!("can't be read: {error}"));
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(MAX_FILE + 1).unwrap_or(u64::MAX);
-    std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
-    if bytes.len() > MAX_FILE {
-        return Err(too_long(&path.display().to_string()));
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(File { name: path.display().to_string(), text }),
-        Err(_) => Err(unread("is not UTF-8; save the file as UTF-8".to_owned())),
-    }
+    Ok(File { name: path.display().to_string(), text: roles::read_file(path)? })
 }

@@ -231,10 +231,8 @@ pub async fn is_replied(store: &Store, message: &OutboxId) -> Result<bool> {
 pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(OutboxId, TurnId)>> {
     let sql = "SELECT DISTINCT o.id, o.turn_id, o.seq FROM questions q JOIN outbox o ON o.id = q.outbox_id \
         WHERE q.state = 'pending' AND q.person_id = $1 AND o.turn_id IS NOT NULL ORDER BY o.seq LIMIT 50";
-    store
-        .all(sql, &[person.into()])
-        .await
-        .map(|rows: Vec<(OutboxId, TurnId, i64)>| rows.into_iter().map(|(id, turn, _)| (id, turn)).collect())
+    let rows: Vec<(OutboxId, TurnId, i64)> = store.all(sql, &[person.into()]).await?;
+    Ok(rows.into_iter().map(|(id, turn, _)| (id, turn)).collect())
 }
 
 /// How many messages with open questions a person has.

@@ -17,7 +17,7 @@ const MAX_SYNTAX: usize = 3;
 /// Parses a file: TOML when its name ends in `.toml`, else YAML.
 pub(crate) fn document<'t>(file: &'t str, text: &'t str) -> Result<Document<'t>, Vec<Problem>> {
     if text.len() > MAX_FILE {
-        return Err(vec![too_long(file)]);
+        return Err(vec![Problem::of_file(file, format!("the file is longer than {} KB", MAX_FILE / 1024))]);
     }
     if !file.ends_with(".toml") {
         return Document::yaml(file, text).map_err(|problem| vec![problem]);
@@ -27,10 +27,6 @@ pub(crate) fn document<'t>(file: &'t str, text: &'t str) -> Result<Document<'t>,
         true => Ok(document),
         false => Err(document.syntax.into_iter().take(MAX_SYNTAX).collect()),
     }
-}
-
-pub(crate) fn too_long(file: &str) -> Problem {
-    Problem::of_file(file, format!("the file is longer than {} KB", MAX_FILE / 1024))
 }
 
 /// A workflow as far as it could be read.

@@ -23,7 +23,7 @@ use crate::agents::{AgentTask, Assignment, Report, Unit};
 use crate::draft::{self, MAX_TRIES};
 use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
 use crate::view::estimate::Range;
-use crate::view::history::{History, Past};
+use crate::view::history::{self, History};
 use crate::{CheckContext, Workflow};
 
 /// The part of an unusable answer that is repeated to the planner.
@@ -166,9 +166,9 @@ impl Runner {
         let roles: BTreeSet<&str> = roles.collect();
         let (mut history, mut typical) = (History::new(), 0);
         for role in &roles {
-            let past = Past::of(&role_history::of_role(&unit.ctx.store, role).await?);
+            let past = history::past(&role_history::of_role(&unit.ctx.store, role).await?);
             typical += usize::from(past.is_none());
-            history.insert((*role).to_owned(), past.unwrap_or_else(Past::typical));
+            history.insert((*role).to_owned(), past.unwrap_or_else(history::typical));
         }
         let basis = match typical {
             0 => Basis::Past,

@@ -120,9 +120,7 @@ impl Run<'_> {
             agent_id: self.name_of(&keys::plan(version, 1)),
             status: ExecutionStatus::Running.as_str().to_owned(),
             mission: l10n::plans::planning_rest(),
-            skill: None,
-            depends_on: Vec::new(),
-            elapsed_ms: 0,
+            ..AgentProgress::default()
         };
         self.ctx.io.sub_progress.put(self.row.agent_id.as_deref().unwrap_or_default(), line);
     }

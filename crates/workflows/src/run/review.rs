@@ -184,11 +184,10 @@ impl Run<'_> {
             agent_id: row.agent_id.clone().unwrap_or_default(),
             status: row.status.as_str().to_owned(),
             mission: l10n::plans::reviewing(),
-            skill: None,
-            depends_on: Vec::new(),
             elapsed_ms: row
                 .started_at
                 .map_or(0, |started| u64::try_from(row.ended_at.unwrap_or(now) - started).unwrap_or(0)),
+            ..AgentProgress::default()
         })
     }
 }

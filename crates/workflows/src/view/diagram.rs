@@ -139,13 +139,18 @@ fn node(workflow: &Workflow, step: &Step) -> Node {
     Node { id: step.id.clone(), kind, title, lines }
 }
 
-/// The branches of a choice, by line.
-pub(crate) fn branches(workflow: &Workflow, choice: &Choice) -> Vec<String> {
-    let target = |target: Option<&Target>| match target {
+/// What a choice leads to.
+pub(crate) fn target_name(workflow: &Workflow, target: Option<&Target>) -> String {
+    match target {
         Some(Target::Step(id)) => id.clone(),
         Some(Target::Agent(agent)) => named(workflow, agent),
         None => l10n::workflows::nothing(),
-    };
+    }
+}
+
+/// The branches of a choice, by line.
+pub(crate) fn branches(workflow: &Workflow, choice: &Choice) -> Vec<String> {
+    let target = |target: Option<&Target>| target_name(workflow, target);
     let cases = choice
         .cases
         .iter()

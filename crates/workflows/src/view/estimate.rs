@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::history::Past;
 use super::plan::EstimateContext;
 use crate::language::definition::{Agent, Choice, OnFailure, Retry, Step, StepKind, Target, Workflow};
 use crate::language::template::MAX_ITEMS;
@@ -41,7 +40,7 @@ pub struct Estimate {
 
 impl EstimateContext<'_> {
     /// The usage of earlier agents of a role, if enough of them have worked.
-    fn past(&self, role: &str) -> Option<&Past> {
+    fn past(&self, role: &str) -> Option<&Estimate> {
         self.history.and_then(|history| history.get(role))
     }
 }
@@ -128,7 +127,7 @@ fn review(workflow: &Workflow, role: &str, context: &EstimateContext<'_>) -> Est
     let is_unpriced =
         role.is_some_and(|role| role.model.as_deref().is_some_and(|model| model != context.model));
     if let Some(past) = past {
-        return past.estimate(is_unpriced).times(1, 2);
+        return Estimate { is_unpriced, ..*past }.times(1, 2);
     }
     let skills = role.and_then(|role| role.max_skill_calls).unwrap_or(context.limits.skill_calls_per_agent);
     let max_calls = role.and_then(|role| role.max_model_calls).map_or(u64::MAX, u64::from);
@@ -218,7 +217,7 @@ fn attempts(agent: &Agent, context: &EstimateContext<'_>, max_attempts: u32) -> 
     let model = agent.model.as_deref().or(role.and_then(|role| role.model.as_deref()));
     let own = model.is_some_and(|model| model != context.model);
     if let Some(past) = agent.as_role.as_deref().and_then(|role| context.past(role)) {
-        return past.estimate(own);
+        return Estimate { is_unpriced: own, ..*past };
     }
     let is_without = agent.skills.is_empty() && (role.is_none() || agent.names_skills);
     let max_skills =

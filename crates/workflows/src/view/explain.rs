@@ -5,7 +5,7 @@ use std::fmt::Write;
 use adjutant_l10n as l10n;
 use adjutant_turn::wording::duration;
 
-use super::diagram::named;
+use super::diagram::{named, target_name};
 use crate::language::definition::{
     Agent, Backoff, Input, InputMapping, InputType, OnFailure, Output, Retry, Step, StepKind, Target,
     WaitFor, Workflow,
@@ -114,11 +114,7 @@ fn work(workflow: &Workflow, step: &Step) -> String {
             }
         }
         StepKind::Choice(choice) => {
-            let target = |target: Option<&Target>| match target {
-                Some(Target::Step(id)) => id.clone(),
-                Some(Target::Agent(agent)) => name(agent),
-                None => l10n::workflows::nothing(),
-            };
+            let target = |target: Option<&Target>| target_name(workflow, target);
             let cases = choice.cases.iter().map(|case| {
                 l10n::workflows::branch_if(one_line(&case.when.plain()), target(case.then.as_ref()))
             });

@@ -124,20 +124,11 @@ impl McpServers {
     /// The servers of a configuration. None is started.
     pub fn new(config: &Config) -> Self {
         let oauth = Arc::new(OAuth::new(config));
-        Self::build(&config.mcp, &config.data_dir.join("mcp"), &config.launcher(), IDLE, &oauth)
+        Self::with(&config.mcp, &config.data_dir.join("mcp"), &config.launcher(), IDLE, &oauth)
     }
 
     /// These servers, with their homes below this folder, stopped when they have been idle for that long.
     pub fn with(
-        configs: &BTreeMap<String, McpConfig>,
-        folder: &Path,
-        launcher: &Launcher,
-        idle: Duration,
-    ) -> Self {
-        Self::build(configs, folder, launcher, idle, &Arc::default())
-    }
-
-    fn build(
         configs: &BTreeMap<String, McpConfig>,
         folder: &Path,
         launcher: &Launcher,

@@ -61,7 +61,16 @@ impl StandIn {
         let launch = McpLaunch::Command { words, env, permissions };
         let config = McpConfig::new(launch);
         let configs = BTreeMap::from([("notes".to_owned(), config)]);
-        Self { servers: McpServers::with(&configs, &folder.path().join("mcp"), &launcher(), idle), folder }
+        Self {
+            servers: McpServers::with(
+                &configs,
+                &folder.path().join("mcp"),
+                &launcher(),
+                idle,
+                &Arc::default(),
+            ),
+            folder,
+        }
     }
 
     /// The tool as an honest server defines it.
@@ -147,7 +156,8 @@ async fn a_revision_that_somebody_has_chosen_is_spoken() {
         let server = StandIn::new("stateless");
         let mut configs = server.servers.configs.clone();
         configs.get_mut("notes").unwrap().revision = Some(revision);
-        let servers = McpServers::with(&configs, &server.folder.path().join("mcp"), &launcher(), IDLE);
+        let servers =
+            McpServers::with(&configs, &server.folder.path().join("mcp"), &launcher(), IDLE, &Arc::default());
         assert_eq!(servers.inspect("notes").await.unwrap().about.protocol, protocol);
         servers.stop().await;
     }
@@ -242,6 +252,7 @@ async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
                 folder.path(),
                 &launcher(),
                 IDLE,
+                &Arc::default(),
             )
         };
         let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
@@ -321,6 +332,7 @@ async fn a_key_that_a_server_repeats_is_not_passed_on() {
         &server.folder.path().join("mcp"),
         &launcher(),
         IDLE,
+        &Arc::default(),
     );
     let leaked = server.add(&StandIn::tool("addNote").await, "leak").await.unwrap();
     assert_eq!(leaked.summary, "your key is [secret]");
@@ -454,7 +466,13 @@ async fn what_cannot_be_started_says_why() {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let launch = McpLaunch::Command { words, env: BTreeMap::new(), permissions: Permissions::default() };
         let config = McpConfig::new(launch);
-        McpServers::with(&BTreeMap::from([("s".to_owned(), config)]), folder.path(), &launcher(), IDLE)
+        McpServers::with(
+            &BTreeMap::from([("s".to_owned(), config)]),
+            folder.path(),
+            &launcher(),
+            IDLE,
+            &Arc::default(),
+        )
     };
     for (words, why) in [
         (&["no-such-program"][..], "the program “no-such-program” is not installed (not found in PATH)"),
