@@ -263,6 +263,13 @@ impl TurnContext {
         self.io.lease.fence(&self.store)
     }
 
+    /// Writes such a batch.
+    pub async fn write(&self, add: impl FnOnce(&mut Batch)) -> Result<()> {
+        let mut batch = self.batch();
+        add(&mut batch);
+        self.store.write(batch).await.map(|_| ())
+    }
+
     /// Adds the answer to the messages that wait for one. Call [`Self::wake_delivery`] once the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
         turns::set_answers(batch, &self.turn.id, &[]);

@@ -87,9 +87,7 @@ impl Agents {
                 AgentEnd::Done(report) => dialogue.set_result(idx, report.for_parent()),
                 AgentEnd::Suspended(Suspend::ForPerson | Suspend::Until(_)) => waits = true,
                 AgentEnd::Suspended(Suspend::AtLimit(limit)) => {
-                    let mut batch = run.ctx.batch();
-                    executions::wait(&mut batch, &row.id);
-                    run.ctx.store.write(batch).await?;
+                    run.ctx.write(|batch| executions::wait(batch, &row.id)).await?;
                     reached.get_or_insert(limit);
                 }
             }

@@ -91,8 +91,8 @@ impl Runner {
     }
 
     async fn ask_whether(&self, unit: Unit<'_>, workflow: &Workflow, words: &str) -> Result<Suspend> {
-        let Unit { ctx, row, .. } = unit;
         use l10n::runs;
+        let Unit { ctx, row, .. } = unit;
         // Everybody can use a saved workflow, and its words count as the owner's: so only owners save, and only what nobody
         // else has dictated.
         let can_save = self.folder.is_some() && row.taint.is_clean() && ctx.is_owners().await?;

@@ -36,9 +36,7 @@ pub(super) async fn close(Unit { ctx, row, .. }: Unit<'_>, said: Result<String, 
         }
     };
     let now = ctx.store.now();
-    let mut batch = ctx.batch();
-    executions::close(&mut batch, &row.id, status, &closing, now);
-    ctx.store.write(batch).await?;
+    ctx.write(|batch| executions::close(batch, &row.id, status, &closing, now)).await?;
     Ok(ended(row, status, &closing, now))
 }
 
@@ -111,9 +109,7 @@ impl Run<'_> {
 
     /// Stores the results of its steps while the run is suspended.
     pub(super) async fn store_outputs(&self) -> Result<()> {
-        let mut batch = self.ctx.batch();
-        runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
-        self.ctx.store.write(batch).await.map(|_| ())
+        self.ctx.write(|batch| runs::save_outputs(batch, &self.row.id, &self.outputs())).await
     }
 
     /// The results of the ended steps, as JSON.
@@ -130,9 +126,8 @@ impl Run<'_> {
 
     /// Closes an open unit of work, with all its open children.
     pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow> {
-        let mut batch = self.ctx.batch();
-        questions::withdraw_of_execution(&mut batch, &row.id, self.ctx.store.now());
-        self.ctx.store.write(batch).await?;
+        let now = self.ctx.store.now();
+        self.ctx.write(|batch| questions::withdraw_of_execution(batch, &row.id, now)).await?;
         for child in executions::of_agent(&self.ctx.store, &row.id).await? {
             if child.kind == ExecutionKind::Agent && !child.status.has_ended() {
                 Box::pin(self.close_open(child)).await?;

@@ -137,10 +137,8 @@ impl Run<'_> {
             None => (ExecutionStatus::Failed, l10n::runs::nobody_answered()),
         };
         let now = self.ctx.store.now();
-        let mut batch = self.ctx.batch();
         let closing = Closing { result: Some(answer.clone()), ..Closing::default() };
-        executions::close(&mut batch, &row.id, status, &closing, now);
-        self.ctx.store.write(batch).await?;
+        self.ctx.write(|batch| executions::close(batch, &row.id, status, &closing, now)).await?;
         fail_point("piece-ended");
         self.state.put_row(key, row.closed(status, &closing, now));
         Ok(if status == ExecutionStatus::Completed { chosen(answer) } else { fatal(answer) })

@@ -90,9 +90,7 @@ impl Run<'_> {
     pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow> {
         let mut row = self.new_row(key, serde_json::to_string(task).ok());
         row.taint = self.taint();
-        let mut batch = self.ctx.batch();
-        executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
-        self.ctx.store.write(batch).await?;
+        self.ctx.write(|batch| executions::insert(batch, &row, &self.ctx.turn.conversation.id)).await?;
         self.state.put_row(key, row.clone());
         Ok(row)
     }
@@ -125,9 +123,7 @@ impl Run<'_> {
             AgentEnd::Suspended(suspend) => {
                 row.status = ExecutionStatus::Waiting;
                 if matches!(suspend, Suspend::AtLimit(_)) {
-                    let mut batch = self.ctx.batch();
-                    executions::wait(&mut batch, &row.id);
-                    self.ctx.store.write(batch).await?;
+                    self.ctx.write(|batch| executions::wait(batch, &row.id)).await?;
                 }
                 self.state.put_row(key, row);
                 Err(suspend.into())
