@@ -229,7 +229,7 @@ async fn start(process: &Arc<Process>, config: &Config, store: Store) -> Option<
     let account = ConnectedAccount { mail: Some(Arc::new(mail)), ..account };
     let set_world = |services: &mut Services| {
         let own = vec![(account, People::Everybody)];
-        services.accounts = Arc::new(Accounts::new(config, own, services.secrets.clone()));
+        services.accounts = Arc::new(Accounts::with(own, config.connect.clone(), services.secrets.clone()));
     };
     let skill_set = service::load_skills(config).expect("the skills");
     // A process that can't start ends, and another one begins.
