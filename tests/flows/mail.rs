@@ -11,7 +11,7 @@ use adjutant_store::Batch;
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, results, scripted_with, user_text, without_receipts};
-use crate::groupware::{call, call_skill, report_result, skill_caller, split};
+use crate::groupware::{call, call_skill, report_result, skill_caller};
 use crate::prompts::{account, deliver, deliver_with};
 use crate::scripted::{Gate, Scripted, Who, has_results, text};
 use crate::trust::effects;

@@ -183,7 +183,10 @@ async fn a_turn_of_a_schedule_that_always_tells_is_known(world: World) {
     };
     let quiet = ScheduleRow { tells: false, ..row.clone() };
     world.write(|batch| schedules::insert(batch, &row)).await.unwrap();
-    assert_eq!(schedules::of_person(&world.store, &room.person_id).await.unwrap(), [row.clone()]);
+    assert_eq!(
+        schedules::of_person(&world.store, &room.person_id).await.unwrap(),
+        std::slice::from_ref(&row)
+    );
     let run = world.said("run", "call Bob", "a").await;
     world.by_hand("UPDATE inbox SET event = ' schedule:s1:1'").await;
     world.turn("t1", "a", &[run]).await;

@@ -385,7 +385,11 @@ mod tests {
         let events = json!({"items": [event("2026-11-24T09:30"), event("2026-11-25T09:30")]});
         let found = ("calendar.list_events", events);
         let day = |day: &str| format!("event e1 “Stand-up”, instance 2026-11-{day}T09:30");
-        assert_eq!(line_of(&[found.clone()], "", "Stand-up is daily."), day("24"), "one of a series");
+        assert_eq!(
+            line_of(std::slice::from_ref(&found), "", "Stand-up is daily."),
+            day("24"),
+            "one of a series"
+        );
         let moved = ["25", "26"].map(|day| event(&format!("2026-11-{day}T09:30")));
         let moved = moved.map(|event| ("calendar.update_event", event));
         let line = line_of(&[found, moved[0].clone(), moved[1].clone()], "", "Stand-up is daily.");

@@ -55,7 +55,7 @@ impl Notice {
     }
 
     /// The same to the guests with these addresses alone.
-    pub(super) fn to_those(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn only_to(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
         self.to.retain(|guest| is_meant(&guest.address));
         self
     }
@@ -252,11 +252,11 @@ impl Update<'_> {
             true => None,
             false => Some(Notice::cancellation(self.old.clone(), before.cancel(instance, stamp)?)),
         };
-        let cancellation = cancellation.map(|notice| notice.to_those(|address| !is_guest(address)));
+        let cancellation = cancellation.map(|notice| notice.only_to(|address| !is_guest(address)));
         let request = |kind| Notice::request(kind, self.after, self.new.clone());
-        let update = request(NoticeKind::Update)?.map(|notice| notice.to_those(was_guest));
+        let update = request(NoticeKind::Update)?.map(|notice| notice.only_to(was_guest));
         let invitation = request(NoticeKind::Invitation)?;
-        let invitation = invitation.map(|notice| notice.to_those(|address| !was_guest(address)));
+        let invitation = invitation.map(|notice| notice.only_to(|address| !was_guest(address)));
         Ok([cancellation, update, invitation].into_iter().flatten().collect())
     }
 }

@@ -141,7 +141,7 @@ fn notices(
         (None, None) => Vec::new(),
     };
     let hears = |address: &str| hear.iter().any(|other| other.eq_ignore_ascii_case(address));
-    Ok(all.into_iter().map(|notice| notice.to_those(hears)).collect())
+    Ok(all.into_iter().map(|notice| notice.only_to(hears)).collect())
 }
 
 /// Puts an event back, if it is as `after` says, and tells that to those whom our emails `told` of the change, or says that
