@@ -114,7 +114,7 @@ async fn house(workflows: &[(&str, String)]) -> House {
     for (name, text) in workflows {
         std::fs::write(place.join("workflows").join(format!("{name}.yaml")), text).unwrap();
     }
-    config.skills.paths = vec![place];
+    config.skills = vec![place];
     let clock: SharedClock = Arc::new(SystemClock);
     let store = service::open_store(&config, clock).await.unwrap();
     let skills = service::load_skills(&config).unwrap();

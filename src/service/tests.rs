@@ -36,7 +36,7 @@ impl SkillFolders {
 
     fn config(&self) -> Config {
         let mut config = Config::in_dir(self.0[0].path());
-        config.skills.paths = self.0.iter().map(|folder| folder.path().to_path_buf()).collect();
+        config.skills = self.0.iter().map(|folder| folder.path().to_path_buf()).collect();
         config
     }
 

@@ -241,7 +241,7 @@ pub(crate) fn skill_file(config: &mut Config, toml: &str) {
     std::fs::create_dir_all(&folder).unwrap();
     let domain = toml.split('"').nth(1).unwrap();
     std::fs::write(folder.join(format!("{domain}.toml")), toml).unwrap();
-    config.skills.paths = vec![folder];
+    config.skills = vec![folder];
 }
 
 /// A chat place.

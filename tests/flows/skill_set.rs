@@ -154,7 +154,7 @@ async fn what_a_draft_of_the_assistant_names_is_not_the_persons_word() {
         config.assistant.owner = vec!["console:ada".into()];
         let folder = config.data_dir.join("skills");
         std::fs::create_dir_all(&folder).unwrap();
-        config.skills.paths = vec![folder];
+        config.skills = vec![folder];
     })
     .await;
     plant(&app, ORDER).await;

@@ -17,7 +17,7 @@ pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {
     let folder = config.data_dir.join("skills");
     std::fs::create_dir_all(folder.join("workflows")).unwrap();
     std::fs::write(folder.join("workflows").join(format!("{name}.yaml")), yaml).unwrap();
-    config.skills.paths = vec![folder];
+    config.skills = vec![folder];
 }
 
 /// An app with one workflow, `flow`.
@@ -885,7 +885,7 @@ async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
     let place = folder.path().to_owned();
     let app = scripted_with(script, |config| {
         config.assistant.owner = vec!["console:ada".into()];
-        config.skills.paths = vec![place];
+        config.skills = vec![place];
     })
     .await;
     let asked = app.says("ada", "/draft if the moon is full then publish the thing").await;
@@ -943,7 +943,7 @@ async fn what_is_to_happen_every_week_is_kept_and_says_that_it_is_not_scheduled(
     let place = folder.path().to_owned();
     let app = scripted_with(script(), |config| {
         config.assistant.owner = vec!["console:ada".into()];
-        config.skills.paths = vec![place];
+        config.skills = vec![place];
     })
     .await;
     let asked = app.says("ada", WORDS).await;

@@ -44,7 +44,6 @@ pub use sections::model::{BUILTIN, Chain, Endpoint, ModelConfig, Price, is_loopb
 pub use sections::oauth::OAuthConfig;
 pub use sections::otlp::Otlp;
 pub use sections::retention::Retention;
-pub use sections::skills::Skills;
 pub use sections::store::Store;
 pub use sections::voice::{VoiceConfig, VoiceService};
 pub use sections::watches::WatchConfig;
@@ -56,7 +55,7 @@ use adjutant_sandbox::Launcher;
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use read::{ConfigReader, Section};
-use sections::{channels, mcp, oauth, skills, watches, web};
+use sections::{channels, mcp, oauth, watches, web};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +88,8 @@ pub struct Config {
     pub oauth: BTreeMap<String, OAuthConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
-    pub skills: Skills,
+    /// `[skills] paths`: folders with skill files.
+    pub skills: Vec<PathBuf>,
     /// `[instructions]`, by name: what their scripts find in their environment.
     pub instructions: BTreeMap<String, BTreeMap<String, Secret>>,
     /// `[roles] paths`: folders and files with more roles.
@@ -143,7 +143,7 @@ impl Config {
             mcp: BTreeMap::new(),
             oauth: BTreeMap::new(),
             channels: BTreeMap::new(),
-            skills: Skills::default(),
+            skills: Vec::new(),
             instructions: BTreeMap::new(),
             roles: Vec::new(),
             role_denials: BTreeMap::new(),
@@ -179,7 +179,7 @@ impl Config {
 
     /// `[skills] paths`; without any the folder `skills` in the folder for data, if that is there and this user may enter it.
     pub fn skill_paths(&self) -> Vec<PathBuf> {
-        match self.skills.paths.as_slice() {
+        match self.skills.as_slice() {
             // What the dot names is found only by who may enter the folder.
             [] if self.data_dir.join(".").is_dir() => vec![self.data_dir.join("skills")],
             paths => paths.to_vec(),
@@ -278,7 +278,7 @@ impl Config {
         let mut limits = root.section("limits", Limits::read);
         let (roles, role_denials) = root.section("roles", |section| {
             section.section("main", |main| limits.of_orchestrator(main));
-            (Skills::read(section).paths, section.entries("deny", read::texts))
+            (section.list("paths", read::path), section.entries("deny", read::texts))
         });
         let assistant = root.section("assistant", |section| Assistant::read(section, self.assistant));
         let zone = assistant.timezone;
@@ -300,8 +300,8 @@ impl Config {
             mcp: root.section("mcp", mcp::read),
             oauth: root.section("oauth", oauth::read),
             channels: root.section("channels", channels::read),
-            skills: root.section("skills", Skills::read),
-            instructions: root.section("instructions", skills::read_instructions),
+            skills: root.section("skills", |section| section.list("paths", read::path)),
+            instructions: root.section("instructions", instructions),
             roles,
             role_denials,
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
@@ -314,7 +314,7 @@ impl Config {
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             otlp: root.section("otlp", Otlp::read),
             voice: root.section("voice", VoiceConfig::read),
-            watched_folders: root.section("watching", watches::read_folders),
+            watched_folders: root.section("watching", |section| section.list("folders", watches::folder)),
             watches: watches::read(root, zone),
             ..self
         }
@@ -327,6 +327,11 @@ fn sound((config, problems): (Config, Vec<Problem>)) -> Result<Config, ConfigErr
 
 /// The default of `[http] listen`: this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+/// For each name the environment of its scripts.
+fn instructions(section: &mut Section<'_>) -> BTreeMap<String, BTreeMap<String, Secret>> {
+    section.sections(|_, instructions| instructions.entries("env", secret::secret)).into_iter().collect()
+}
 
 fn resolver(value: &Node, reader: &ConfigReader<'_>) -> Result<SocketAddr, String> {
     let text = read::text(value, reader)?;

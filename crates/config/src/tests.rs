@@ -673,7 +673,7 @@ fn data_and_skills_lie_where_the_surroundings_say() {
         Path::new("/etc/a/config.toml"),
         &env,
     );
-    assert_eq!(config.skills.paths, [PathBuf::from("/etc/a/skills"), PathBuf::from("/abs")]);
+    assert_eq!(config.skills, [PathBuf::from("/etc/a/skills"), PathBuf::from("/abs")]);
 }
 
 #[test]

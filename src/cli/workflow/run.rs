@@ -125,7 +125,7 @@ fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir> {
     let subfolder = folder.path().join("workflows");
     let file = subfolder.join(format!("{}.{}", workflow.name, if is_toml { "toml" } else { "yaml" }));
     write_new(&subfolder, &file, &workflow.text).map_err(failed)?;
-    config.skills.paths = [vec![folder.path().to_path_buf()], config.skill_paths()].concat();
+    config.skills = [vec![folder.path().to_path_buf()], config.skill_paths()].concat();
     Ok(folder)
 }
 

@@ -12,7 +12,6 @@ pub(super) mod model;
 pub(super) mod oauth;
 pub(super) mod otlp;
 pub(super) mod retention;
-pub(super) mod skills;
 pub(super) mod store;
 pub(super) mod voice;
 pub(super) mod watches;

@@ -25,11 +25,7 @@ pub struct WatchConfig {
     pub folder: Option<String>,
 }
 
-pub(crate) fn read_folders(section: &mut Section<'_>) -> Vec<String> {
-    section.list("folders", folder)
-}
-
-fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
+pub(crate) fn folder(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     path(value, reader).map(|path| path.display().to_string())
 }
 
