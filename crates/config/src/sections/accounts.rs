@@ -78,35 +78,21 @@ impl MailConfig {
         let is_present = section.is_present();
         let from = section.needed("from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
         let internal_domains = section.list("internal_domains", domain);
-        let mut self_copy = false;
-        section.set("self_copy", &mut self_copy, flag);
+        let self_copy = section.get("self_copy", flag).unwrap_or_default();
         let (people, label) = shared(section);
         let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
         let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
-        if is_present && smtp == Read::Absent {
+        if is_present && smtp.is_none() {
             section.problem("smtp", "missing: set the outgoing server in [mail.smtp]");
         }
-        let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
-        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole(), people, label })
-    }
-}
-
-#[derive(PartialEq)]
-enum Read<T> {
-    Absent,
-    Faulty,
-    Whole(T),
-}
-
-impl<T> Read<T> {
-    fn whole(self) -> Option<T> {
-        if let Self::Whole(value) = self { Some(value) } else { None }
+        let (Some(from), Some(Some(smtp)), true) = (from, smtp, is_present) else { return None };
+        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.flatten(), people, label })
     }
 }
 
 impl MailServer {
-    fn read(section: &mut Section<'_>, implicit: u16, plain: u16) -> Read<Self> {
-        let is_present = section.is_present();
+    /// None if the table isn't there, and a none in it if something is missing or wrong.
+    fn read(section: &mut Section<'_>, implicit: u16, plain: u16) -> Option<Option<Self>> {
         let host = section.needed("host", "the server's name, such as \"mail.example.org\"", text);
         let tls = section.get("tls", tls).unwrap_or(Tls::Implicit);
         let port = section.get("port", port).unwrap_or(if tls == Tls::Implicit { implicit } else { plain });
@@ -114,13 +100,9 @@ impl MailServer {
         let password =
             section.needed("password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
         let ca_file = section.get("ca_file", path);
-        match (is_present, host, user, password) {
-            (false, ..) => Read::Absent,
-            (true, Some(host), Some(user), Some(password)) => {
-                Read::Whole(Self { host, port, tls, user, password, ca_file })
-            }
-            _ => Read::Faulty,
-        }
+        let needed = host.zip(user).zip(password);
+        let server = needed.map(|((host, user), password)| Self { host, port, tls, user, password, ca_file });
+        section.is_present().then_some(server)
     }
 }
 
@@ -129,8 +111,7 @@ impl DavConfig {
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let has_url = section.has("url");
         let url = section.get("url", url);
-        let mut default = String::new();
-        section.set("default", &mut default, text);
+        let default = section.get("default", text).unwrap_or_default();
         let (user, password) = match has_url {
             true => (
                 section.needed("user", "the name to log in with", text),
@@ -146,10 +127,8 @@ impl DavConfig {
 
 /// Who may use an account, and what they call it.
 fn shared(section: &mut Section<'_>) -> (People, String) {
-    let (mut who, mut label) = (People::default(), "shared".to_owned());
-    section.set("people", &mut who, people);
-    section.set("label", &mut label, text);
-    (who, label)
+    let who = section.get("people", people).unwrap_or_default();
+    (who, section.get("label", text).unwrap_or_else(|| "shared".to_owned()))
 }
 
 fn sender(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {

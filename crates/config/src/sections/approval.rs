@@ -92,7 +92,7 @@ impl Approval {
     }
 }
 
-fn quiet_hours(value: &Node, _: &ConfigReader<'_>) -> Result<QuietHours, String> {
+pub(super) fn quiet_hours(value: &Node, _: &ConfigReader<'_>) -> Result<QuietHours, String> {
     let hours = value.as_str().and_then(QuietHours::read);
     hours.ok_or_else(|| "must be two times, such as \"22:00-07:00\"".to_owned())
 }

@@ -87,8 +87,7 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
         let problem = format!("missing: say which platform {name:?} is, such as kind = \"telegram\"");
         section.problem("kind", problem);
     }
-    let mut enabled = true;
-    section.set("enabled", &mut enabled, crate::read::flag);
+    let enabled = section.get("enabled", crate::read::flag).unwrap_or(true);
     if kind == Some(Kind::Web) {
         // Sessions decide who may read and write there.
         let (platform, allow) = (web(section)?, vec!["*".to_owned()]);
@@ -116,8 +115,7 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
 
 /// Anything but this machine needs https, which ends in a proxy in front of us.
 fn web(section: &mut Section<'_>) -> Option<Platform> {
-    let mut address = WEB_LISTEN;
-    section.set("listen", &mut address, listen);
+    let address = section.get("listen", listen).unwrap_or(WEB_LISTEN);
     let public_url = section.get("public_url", public_url);
     let push_hosts = section.list("push_hosts", text);
     if !address.ip().is_loopback() && !section.has("public_url") {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::model::{check_key, is_loopback};
+use super::voice::OPENAI;
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, address, flag, optional_span, text};
@@ -35,22 +36,6 @@ pub struct Embeddings {
     pub api_key: Option<Secret>,
 }
 
-/// Whose address is meant where none is given.
-#[derive(Debug, Clone, Copy)]
-enum Provider {
-    OpenAi,
-    Ollama,
-}
-
-impl Provider {
-    fn base_url(self) -> &'static str {
-        match self {
-            Self::OpenAi => "https://api.openai.com/v1/",
-            Self::Ollama => "http://127.0.0.1:11434/v1/",
-        }
-    }
-}
-
 impl Memory {
     pub(crate) fn read(section: &mut Section<'_>) -> Self {
         let mut memory = Self::default();
@@ -63,20 +48,21 @@ impl Memory {
 
 impl Embeddings {
     fn read(section: &mut Section<'_>) -> Option<Self> {
-        let provider = section.get("provider", provider).unwrap_or(Provider::OpenAi);
+        let usual = section.get("provider", address_of).unwrap_or(OPENAI);
         let name = section.needed("name", "which model to use, such as name = \"nomic-embed-text\"", text);
         let base_url = section.get("base_url", base_url);
         let api_key = section.get("api_key", secret);
-        let base_url = base_url.unwrap_or_else(|| provider.base_url().to_owned());
+        let base_url = base_url.unwrap_or_else(|| usual.to_owned());
         check_key(section, is_loopback(&base_url));
         Some(Self { base_url, name: name.filter(|_| section.is_present())?, api_key })
     }
 }
 
-fn provider(value: &Node, reader: &ConfigReader<'_>) -> Result<Provider, String> {
+/// A provider's address, where none is given.
+fn address_of(value: &Node, reader: &ConfigReader<'_>) -> Result<&'static str, String> {
     match text(value, reader)?.as_str() {
-        "openai" => Ok(Provider::OpenAi),
-        "ollama" => Ok(Provider::Ollama),
+        "openai" => Ok(OPENAI),
+        "ollama" => Ok("http://127.0.0.1:11434/v1/"),
         other => Err(format!(
             "{other:?} must be \"openai\" or \"ollama\"; for another server with OpenAI's /embeddings, leave it out and \
              set base_url"

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::Url;
-
 use super::model::{check_key, is_loopback};
 use crate::Secret;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, address, amount, span, text};
 use crate::secret::secret;
 
-const OPENAI: &str = "https://api.openai.com/v1/";
+pub(super) const OPENAI: &str = "https://api.openai.com/v1/";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct VoiceConfig {
@@ -70,10 +68,8 @@ impl VoiceService {
         let base_url = section.get("base_url", base_url);
         let name = section.needed("name", "which model to use, such as name = \"whisper-1\"", text);
         let api_key = section.get("api_key", secret);
-        let mut timeout = Duration::from_secs(30);
-        section.set("timeout", &mut timeout, span);
-        let mut price_per_minute = 0.0;
-        section.set("price_per_minute", &mut price_per_minute, amount);
+        let timeout = section.get("timeout", span).unwrap_or(Duration::from_secs(30));
+        let price_per_minute = section.get("price_per_minute", amount).unwrap_or_default();
         check_key(section, base_url.as_ref().map_or(section.has("base_url"), |url| is_loopback(url)));
         let base_url = base_url.unwrap_or_else(|| OPENAI.to_owned());
         Some(Self { base_url, name: name?, api_key, timeout, price_per_minute })
@@ -82,8 +78,7 @@ impl VoiceService {
 
 fn base_url(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let (written, url) = address(value, reader, "http://127.0.0.1:9000/v1/", "put the key in `api_key`")?;
-    let is_whole = |url: &Url| url.path().contains("/audio");
-    if is_whole(&url) {
+    if url.path().contains("/audio") {
         return Err("must be the base address; remove /audio and what follows, which is appended".to_owned());
     }
     Ok(if written.ends_with('/') { written } else { format!("{written}/") })

@@ -5,7 +5,7 @@ use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{Bounds, Condition, WatchAction, WatchTrigger};
 use chrono_tz::Tz;
 
-use super::approval::QuietHours;
+use super::approval::quiet_hours;
 use super::assistant::owner;
 use crate::document::Node;
 use crate::read::{ConfigReader, Section, amount, count, flag, one_of, path, span, text};
@@ -97,8 +97,5 @@ impl WatchConfig {
 
 fn quiet(value: &Node, reader: &ConfigReader<'_>) -> Result<String, String> {
     let hours = text(value, reader)?;
-    match QuietHours::read(&hours) {
-        Some(_) => Ok(hours),
-        None => Err("must be two times, such as \"22:00-07:00\"".to_owned()),
-    }
+    quiet_hours(value, reader).map(|_| hours)
 }

@@ -97,8 +97,7 @@ impl ConnectConfig {
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let (is_present, has_offer) = (section.is_present(), section.has("offer"));
         let offer = section.list("offer", provider);
-        let mut who = People::Everybody;
-        section.set("people", &mut who, people);
+        let who = section.get("people", people).unwrap_or(People::Everybody);
         let google = section.section("google", GoogleConfig::read);
         let microsoft = section.section("microsoft", MicrosoftConfig::read);
         let is_set_up = |kind: ProviderKind| kind == ProviderKind::Password || section.has(kind.as_str());
