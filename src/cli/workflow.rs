@@ -144,7 +144,7 @@ impl<'w> Workspace<'w> {
     }
 
     fn check(&self, path: Option<&Path>) -> Result<ExitCode> {
-        let found = match path {
+        let mut found = match path {
             None => self.all(),
             Some(path) => {
                 let mut files = Vec::new();
@@ -168,7 +168,6 @@ impl<'w> Workspace<'w> {
                 found
             }
         };
-        let mut found = found;
         let roles = load_roles(self.config, &self.skills);
         found.workflows.retain(|workflow| {
             let missing = missing_roles(workflow, &roles);

@@ -215,12 +215,7 @@ impl WebBackend {
     }
 
     /// Takes a message; the same `once` again is the same message.
-    async fn hear(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable> {
-        self.hear_with(viewer, once, text, Vec::new()).await
-    }
-
-    /// The same with files.
-    async fn hear_with(
+    async fn hear(
         &self,
         viewer: &Viewer,
         once: &str,

@@ -104,7 +104,7 @@ impl ChatPort for Discord {
         if let Err(error) = &done {
             tracing::debug!(channel = self.channel, %error, "a reaction was not changed");
             if matches!(error, ApiError::Closed(NO_PERMISSION, _)) {
-                self.channels.set_without_reactions(channel_id);
+                self.channels.change(channel_id, |state| state.takes_no_reactions = true);
             }
         }
         done.is_ok()

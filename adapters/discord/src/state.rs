@@ -43,11 +43,7 @@ impl ChannelStates {
         self.change(channel, |state| state.direct = Some(direct));
     }
 
-    pub(crate) fn set_without_reactions(&self, channel: ChannelId) {
-        self.change(channel, |state| state.takes_no_reactions = true);
-    }
-
-    fn change(&self, channel: ChannelId, change: impl FnOnce(&mut ChannelState)) {
+    pub(crate) fn change(&self, channel: ChannelId, change: impl FnOnce(&mut ChannelState)) {
         change(self.0.lock().entry(channel.get()).or_default());
     }
 }

@@ -26,7 +26,7 @@ use crate::{ErrorKind, MailError, Result, Server, Tls};
 pub(crate) struct Connection {
     inner: Inner,
     /// Bytes to read before anything from the server.
-    prefix: &'static [u8],
+    pub(crate) prefix: &'static [u8],
     /// How many bytes may still be read.
     pub(crate) allowance: usize,
     nesting: Nesting,
@@ -97,11 +97,6 @@ impl Connection {
         let tls = TlsConnector::from(config(server).await?).connect(name, tcp).await;
         let tls = tls.map_err(|error| untrusted(server, &error))?;
         Ok(Self { inner: Inner::Tls(Box::new(tls)), ..self })
-    }
-
-    /// Puts bytes before anything that the server sends.
-    pub(crate) fn with_prefix(self, prefix: &'static [u8]) -> Self {
-        Self { prefix, ..self }
     }
 }
 

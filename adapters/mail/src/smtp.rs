@@ -106,7 +106,7 @@ impl Smtp {
             within(self.server.timeout, start_tls(&mut connection)).await?;
             connection = within(self.server.timeout, connection.encrypt(&self.server)).await?;
             // The greeting came before TLS, but lettre waits for one.
-            connection = connection.with_prefix(b"220 \r\n");
+            connection.prefix = b"220 \r\n";
         }
         let opening = async {
             let us = ClientId::default();

@@ -90,7 +90,9 @@ impl Provider {
             return Err(ModelError::new(ModelErrorKind::Refused, message));
         }
         let key = config.api_key.as_ref().map_or("", Secret::expose).trim().to_owned();
-        if key.is_empty() && config.base_url.is_none() && needs_key(kind) {
+        // The others are servers on this machine.
+        let needs_key = !matches!(kind, AdapterKind::Ollama | AdapterKind::Omlx);
+        if key.is_empty() && config.base_url.is_none() && needs_key {
             let variable = config.provider.to_uppercase();
             let message = format!(
                 "[model] api_key is missing: {} needs one, for example api_key = {{ env = \"{variable}_API_KEY\" }}",
@@ -98,10 +100,8 @@ impl Provider {
             );
             return Err(ModelError::new(ModelErrorKind::Auth, message));
         }
-        let endpoint = match config.base_url.as_deref() {
-            Some(address) => Some(resolver::Endpoint::from_owned(base_url(address, kind)?)),
-            None => None,
-        };
+        let address = config.base_url.as_deref().map(|address| base_url(address, kind)).transpose()?;
+        let endpoint = address.map(resolver::Endpoint::from_owned);
         // The key is always given, an empty one too: else the library would look for one in the
         // environment and send it to whatever `base_url` says.
         let target = resolver::ProviderConfig { endpoint, auth: Some(AuthData::Key(key.clone())) };
@@ -210,11 +210,6 @@ impl Model for Provider {
     fn takes_pictures(&self) -> bool {
         self.pictures
     }
-}
-
-fn needs_key(kind: AdapterKind) -> bool {
-    // A server on this machine.
-    !matches!(kind, AdapterKind::Ollama | AdapterKind::Omlx)
 }
 
 /// The address, ending in the slash without which the library would cut its last part off.

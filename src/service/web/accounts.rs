@@ -13,13 +13,6 @@ use super::WebBackend;
 use super::view::ViewerContext;
 
 impl WebBackend {
-    pub(super) async fn accounts_of(&self, viewer: &Viewer) -> Result<Vec<AccountLine>> {
-        let person: PersonId = viewer.person.as_str().into();
-        let view = self.view(viewer).await?;
-        let (rows, _) = self.conversations.accounts_of(&person).await?;
-        Ok(rows.into_iter().map(|row| view.account(row)).collect())
-    }
-
     /// What to tell the viewer, if the change wasn't accepted.
     pub(super) async fn change_own_account(
         &self,
@@ -62,7 +55,7 @@ impl WebBackend {
 }
 
 impl ViewerContext<'_> {
-    fn account(&self, row: AccountRow) -> AccountLine {
+    pub(super) fn account(&self, row: AccountRow) -> AccountLine {
         let is_own = row.person_id.as_ref() == Some(&self.viewer);
         let has = |service| row.services.contains(&service);
         let is_by_password = row.provider == ProviderKind::Password;

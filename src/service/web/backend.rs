@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use adjutant_chat::OutgoingFile;
 use adjutant_l10n::page;
 use adjutant_store::{changes, control, people, pushes, timeline, web};
-use adjutant_types::{OutboxId, PersonId, TurnId, metrics, with_words};
+use adjutant_types::{PersonId, TurnId, metrics, with_words};
 use adjutant_web::views::{
     AccountChange, AccountLine, Details, Hits, LogLine, Note, NotifyOf, Now, PageAction, PersonLine,
     PlanLine, Planned, PushAddress, Session, Started, Table, Timeline, Turn, Usage, Viewer, WorkflowPage,
@@ -77,7 +77,7 @@ impl Backend for WebBackend {
     }
 
     async fn push_key(&self) -> Result<String> {
-        self.public_key().await
+        Ok(self.signing_key().await?.public())
     }
 
     async fn notify_of(&self, viewer: &Viewer, what: NotifyOf, at: PushAddress) -> Result<bool> {
@@ -152,7 +152,7 @@ impl Backend for WebBackend {
         if text.is_empty() && attachments.is_empty() {
             return Ok(());
         }
-        self.hear_with(viewer, once, text, attachments).await
+        self.hear(viewer, once, text, attachments).await
     }
 
     async fn keep_upload(&self, viewer: &Viewer, content: Upload<'_>) -> Result<Kept> {
@@ -216,7 +216,7 @@ impl Backend for WebBackend {
     async fn run(&self, viewer: &Viewer, once: &str, name: &str, given: &Given) -> Result<Option<Planned>> {
         match self.dry_run(viewer, name, given).await? {
             Some(Planned::Plan(_)) => {
-                self.hear(viewer, once, &request(name, given)).await?;
+                self.hear(viewer, once, &request(name, given), Vec::new()).await?;
                 Ok(Some(Planned::Asked))
             }
             other => Ok(other),
@@ -225,7 +225,7 @@ impl Backend for WebBackend {
 
     async fn rerun(&self, viewer: &Viewer, once: &str, key: &str, from: &str) -> Result<bool> {
         let Some(text) = self.rerun_request(viewer, key, from).await? else { return Ok(false) };
-        self.hear(viewer, once, &text).await.map(|()| true)
+        self.hear(viewer, once, &text, Vec::new()).await.map(|()| true)
     }
 
     async fn plans(&self, viewer: &Viewer) -> Result<Vec<PlanLine>> {
@@ -284,7 +284,9 @@ impl Backend for WebBackend {
     }
 
     async fn accounts(&self, viewer: &Viewer) -> Result<Vec<AccountLine>> {
-        Ok(self.accounts_of(viewer).await?)
+        let (rows, _) = self.conversations.accounts_of(&viewer.person.as_str().into()).await?;
+        let view = self.view(viewer).await?;
+        Ok(rows.into_iter().map(|row| view.account(row)).collect())
     }
 
     async fn change_account(
@@ -326,8 +328,7 @@ impl Backend for WebBackend {
     }
 
     async fn is_shown(&self, message: &str) -> bool {
-        let message: OutboxId = message.into();
-        timeline::is_replied(&self.store, &message).await.is_ok_and(|is_replied| is_replied)
+        timeline::is_replied(&self.store, &message.into()).await.unwrap_or(false)
     }
 
     fn refused(&self, reason: &'static str) {

@@ -65,7 +65,7 @@ enum Outcome {
 impl WebBackend {
     /// Our key, made when the first browser wants to be notified. Without the one before, no browser can be reached that
     /// subscribed with it.
-    async fn signing_key(&self) -> Result<SigningKey, SecretsError> {
+    pub(super) async fn signing_key(&self) -> Result<SigningKey, SecretsError> {
         let sealing = &self.conversations.services().secrets;
         loop {
             if let Some(row) = secrets::get(&self.store, KEY).await? {
@@ -79,10 +79,6 @@ impl WebBackend {
             // Another instance may have been first.
             self.store.try_write(batch).await?;
         }
-    }
-
-    pub(super) async fn public_key(&self) -> Result<String> {
-        Ok(self.signing_key().await?.public())
     }
 
     pub(super) async fn set_notified(

@@ -68,7 +68,7 @@ impl WebBackend {
         let goal = goal.trim();
         let text = format!("{PLAN} {goal}");
         match planned(&text) {
-            Some(Ok(_)) => self.hear(viewer, once, &text).await.map(|()| None),
+            Some(Ok(_)) => self.hear(viewer, once, &text, Vec::new()).await.map(|()| None),
             Some(Err(problem)) if !goal.is_empty() => Ok(Some(problem)),
             _ => Ok(Some(page_plans::no_goal())),
         }
