@@ -11,11 +11,11 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
     DeleteMessage, EditMessageReplyMarkup, EditMessageText, EditMessageTextSetters, SendChatAction,
-    SendMessage, SendMessageSetters,
+    SendMessage, SendMessageSetters, SetMessageReaction,
 };
 use teloxide::requests::Payload;
 use teloxide::types::{
-    ChatAction, ChatId, FileId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode,
+    ChatAction, ChatId, FileId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReactionType,
     ReplyParameters, ThreadId,
 };
 
@@ -123,15 +123,11 @@ impl ChatPort for Telegram {
             OutgoingPart::File(file) => return self.deliver_file(outbound, place, file).await,
             OutgoingPart::Voice(voice) => return self.deliver_voice(outbound, place, voice).await,
         };
-        let sent = match self.edit_shown(outbound, &draft).await {
-            Ok(None) => self.send(&draft).await,
-            Ok(Some(message)) => Ok(message),
-            Err(error) => Err(error),
+        let sent = match self.edit_shown(outbound, &draft).await.transpose() {
+            Some(edited) => edited,
+            None => self.send(&draft).await,
         };
-        match sent {
-            Ok(message) => self.receipt(draft.place, message, outbound),
-            Err(error) => error.into(),
-        }
+        sent.map_or_else(Into::into, |message| self.receipt(draft.place, message, outbound))
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
@@ -201,7 +197,17 @@ impl ChatPort for Telegram {
     }
 
     async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
-        self.set_reaction(address, event, is_at_work).await
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return false };
+        // A press of a button is no message.
+        let Some(message) = message_of(event, place.chat) else { return false };
+        let seen = is_at_work.then(|| ReactionType::Emoji { emoji: "👀".to_owned() });
+        let react = |chat| {
+            let mut react = SetMessageReaction::new(ChatId(chat), MessageId(message));
+            react.reaction = Some(seen.clone().into_iter().collect());
+            react
+        };
+        // A group may allow other reactions only, or none.
+        self.in_chat::<IgnoredAny, _>(place, react).await.is_ok()
     }
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {

@@ -1,5 +1,4 @@
-//! Shows an answer while it is written: in a private chat as Telegram's preview, elsewhere by edits of a message;
-//! and reacts to people's messages.
+//! Shows an answer while it is written: in a private chat as Telegram's preview, elsewhere by edits of a message.
 //!
 //! A preview is no message. It vanishes after 30 seconds or with our next message, and grows with an animation as
 //! long as its id stays the same. Sources: <https://core.telegram.org/bots/api#sendmessagedraft> (Bot API 9.3, for
@@ -10,9 +9,8 @@ use std::time::{Duration, Instant};
 use adjutant_chat::{Address, AnswerDraft, Delivery, TextPart};
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use teloxide::payloads::SetMessageReaction;
 use teloxide::requests::Payload;
-use teloxide::types::{ChatId, MessageId, ParseMode, ReactionType};
+use teloxide::types::ParseMode;
 
 use crate::Telegram;
 use crate::api::ApiError;
@@ -146,20 +144,6 @@ impl Telegram {
             Some(DraftLimit::NoPreviews) => EDIT_PACE,
             _ => PREVIEW_PACE,
         }
-    }
-
-    pub(crate) async fn set_reaction(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
-        let Ok(place) = address.place.parse::<TelegramPlace>() else { return false };
-        // A press of a button is no message.
-        let Some(message) = message_of(event, place.chat) else { return false };
-        let seen = is_at_work.then(|| ReactionType::Emoji { emoji: "👀".to_owned() });
-        let react = |chat| {
-            let mut react = SetMessageReaction::new(ChatId(chat), MessageId(message));
-            react.reaction = Some(seen.clone().into_iter().collect());
-            react
-        };
-        // A group may allow other reactions only, or none.
-        self.in_chat::<IgnoredAny, _>(place, react).await.is_ok()
     }
 }
 
