@@ -17,18 +17,14 @@ pub trait ChatPort: Send + Sync {
     /// What fits into one message of this platform.
     fn limits(&self) -> Limits;
     /// How many platform messages a text takes: at least one, and always the same number for the same text.
-    fn parts(&self, outbound: &Outbound) -> usize {
-        let _ = outbound;
+    fn parts(&self, _outbound: &Outbound) -> usize {
         1
     }
     /// Tells a new process which messages the journal knows: the latest that arrived or were sent on the channel,
     /// as `PLACE:ID`, and the receipt of the last one sent to this place.
-    async fn seed(&self, address: &Address, ids: &[String]) {
-        let _ = (address, ids);
-    }
+    async fn seed(&self, _address: &Address, _ids: &[String]) {}
     /// The state of the place before a message is sent. It is stored first, for a later [`Self::reconcile`].
-    async fn checkpoint(&self, address: &Address) -> Option<String> {
-        let _ = address;
+    async fn checkpoint(&self, _address: &Address) -> Option<String> {
         None
     }
     /// Sends one part of a message: [`Outbound::part`], or edits the message [`Outbound::edit_of`] into it.
@@ -37,50 +33,41 @@ pub trait ChatPort: Send + Sync {
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation;
     /// Shows a turn's progress on a screen of our own; best effort, never waits long. On platforms with
     /// [`Limits::edits`] progress is a message, shown by [`Self::show`].
-    async fn progress(&self, progress: &Progress) {
-        let _ = progress;
-    }
+    async fn progress(&self, _progress: &Progress) {}
     /// Downloads the file of a [`crate::VoiceNote`] or a [`crate::RemoteFile`] that arrived on this channel.
-    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
-        let _ = (file, into);
+    async fn download(&self, _file: &str, _into: &mut FileDownload) -> Result<(), DownloadError> {
         Err(DownloadError::Gone("this channel has no files".into()))
     }
     /// Shows the typing indicator; best effort.
-    async fn typing(&self, address: &Address) {
-        let _ = address;
-    }
+    async fn typing(&self, _address: &Address) {}
     /// Puts 👀 under the message of this event while we are at work on it, or takes it away; best effort. Whether that was
     /// done.
-    async fn react(&self, address: &Address, event: &str, is_at_work: bool) -> bool {
-        let _ = (address, event, is_at_work);
+    async fn react(&self, _address: &Address, _event: &str, _is_at_work: bool) -> bool {
         false
     }
     /// Shows a text (markdown) that is not an answer, in place of the message with this receipt if there is one.
-    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
-        let _ = (address, receipt, text);
+    async fn show(&self, _address: &Address, _receipt: Option<&str>, _text: &str) -> Delivery {
         Delivery::Refused("nothing can be shown here".into())
     }
     /// Shows, like [`Self::show`], how the turn is doing that answers this event. Overridden where an event is answered in
     /// private.
     async fn show_progress(
         &self,
-        event: Option<&str>,
+        _event: Option<&str>,
         address: &Address,
         receipt: Option<&str>,
         text: &str,
     ) -> Delivery {
-        let _ = event;
         self.show(address, receipt, text).await
     }
     /// Shows the agents of a turn in a form of the platform's own, in place of the message with this receipt. Nothing where
     /// there is none: then [`Self::show_progress`] shows them as text.
     async fn show_agents(
         &self,
-        event: Option<&str>,
-        receipt: Option<&str>,
-        progress: &Progress,
+        _event: Option<&str>,
+        _receipt: Option<&str>,
+        _progress: &Progress,
     ) -> Option<Delivery> {
-        let _ = (event, receipt, progress);
         None
     }
     /// Shows an answer as far as it is written, like [`Self::show_progress`]. The receipt is empty if it is no message, and
@@ -89,19 +76,15 @@ pub trait ChatPort: Send + Sync {
         self.show_progress(draft.event, draft.address, draft.receipt, draft.text).await
     }
     /// Whether drafts here are no messages. Then no message of ours is edited into one.
-    fn has_previews(&self, address: &Address) -> bool {
-        let _ = address;
+    fn has_previews(&self, _address: &Address) -> bool {
         false
     }
     /// The pause between two drafts of an answer here; it leaves room for the answer itself in the platform's limits.
-    fn draft_pace(&self, address: &Address) -> Duration {
-        let _ = address;
+    fn draft_pace(&self, _address: &Address) -> Duration {
         Duration::from_millis(1_200)
     }
     /// Removes a message, or the buttons of a closed question; best effort.
-    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
-        let _ = (address, receipt, what);
-    }
+    async fn retract(&self, _address: &Address, _receipt: &str, _what: Retract) {}
 }
 
 /// An answer, as far as it is written.
@@ -163,8 +146,7 @@ pub trait Connection: Send + Sync {
     /// when a person has to fix something first: the sentence that says so.
     async fn receive(&self, intake: &dyn ChannelIntake) -> String;
     /// Answers a request of the platform to our HTTP endpoint. Runs beside [`Self::receive`].
-    async fn webhook(&self, intake: &dyn ChannelIntake, request: WebhookRequest) -> WebhookResponse {
-        let _ = (intake, request);
+    async fn webhook(&self, _intake: &dyn ChannelIntake, _request: WebhookRequest) -> WebhookResponse {
         WebhookResponse::not_found()
     }
     /// Whether it shows an [`IntakeOutcome::Notice`] to the one person it is for.
@@ -183,24 +165,20 @@ pub trait ChannelIntake: Send + Sync {
     /// Replaces the text of a message that may have been journalled; it counts if the message's turn has not begun.
     async fn edit(&self, edit: MessageEdit) -> Result<(), IntakeError>;
     /// Takes a reaction; acknowledge it like [`Self::accept`].
-    async fn reacted(&self, reaction: IncomingReaction) -> Result<(), IntakeError> {
-        let _ = reaction;
+    async fn reacted(&self, _reaction: IncomingReaction) -> Result<(), IntakeError> {
         Ok(())
     }
     /// Our own code failed on something that arrived and could not even be read: `Ok` once it is set aside, and the next
     /// one may be taken.
-    async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
-        let _ = event;
+    async fn failed(&self, _event: EventId) -> Result<(), IntakeError> {
         Err(IntakeError)
     }
     /// A place got another id: what is set for it holds there, too.
-    async fn moved(&self, from: &Address, to: &Address) -> Result<(), IntakeError> {
-        let _ = (from, to);
+    async fn moved(&self, _from: &Address, _to: &Address) -> Result<(), IntakeError> {
         Ok(())
     }
     /// Whether messages of a room are wanted that aren't for us. The others may not be passed on.
-    async fn wants_all(&self, address: &Address) -> bool {
-        let _ = address;
+    async fn wants_all(&self, _address: &Address) -> bool {
         false
     }
     /// The known places of this channel, each with the platform's id of the last message journalled there: where
