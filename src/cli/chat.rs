@@ -74,7 +74,7 @@ async fn once(
     session.service.accept(inbound, async || {}).await?;
     session.while_read(session.wait_for_turns()).await?;
     let code = session.outcome(&event).await?;
-    session.shut_down(PATIENCE).await?;
+    session.service.shut_down(PATIENCE).await?;
     Ok(code)
 }
 
@@ -99,7 +99,7 @@ async fn json(config: &Config, clock: SharedClock, conversation: String, source:
         Ok(())
     };
     session.while_read(work).await?;
-    session.shut_down(PATIENCE).await?;
+    session.service.shut_down(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -122,7 +122,7 @@ async fn interactive(
         let events = input::plain(BufReader::new(stdin()), source).map_err(no_input)?;
         session.while_read(session.read(events)).await?;
     }
-    session.shut_down(PATIENCE).await?;
+    session.service.shut_down(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -216,9 +216,7 @@ impl Session {
                     self.accept(inbound).await?;
                     self.wait_for_turns().await?;
                 }
-                Event::Bad { line, message } => {
-                    self.port.bad_line(line, &message).await;
-                }
+                Event::Bad { line, message } => drop(self.port.bad_line(line, &message).await),
                 Event::Interrupt => {}
                 Event::Eof => break,
             }
@@ -265,10 +263,6 @@ impl Session {
             _ => terminal::greeting(name, &model.name),
         };
         super::out(&format!("{}\n", render::message(&greeting, &[], Theme::of_stdout())))
-    }
-
-    pub(super) async fn shut_down(self, patience: Duration) -> Result<()> {
-        Ok(self.service.shut_down(patience).await?)
     }
 }
 

@@ -69,14 +69,8 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
             Ok(ExitCode::SUCCESS)
         }
         () = service.health.wait_until_all_stopped() => Err(all_stopped(&config, &service.health).into()),
-        failed = http => {
-            let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
-            Err(CliError::failed("the HTTP endpoint failed", why))
-        }
-        failed = page => {
-            let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
-            Err(CliError::failed("the web page failed", why))
-        }
+        ended = http => Err(failed("the HTTP endpoint failed", ended)),
+        ended = page => Err(failed("the web page failed", ended)),
         never = watch::report(&service, &manager) => match never {},
         never = reload::reload(&config, env, &mut reloads, (&skill_set, &service.live, logs), &manager) => match never {},
     };
@@ -89,6 +83,10 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
         true if is_restart => Err(start_again(config.path.as_deref())),
         _ => ended,
     }
+}
+
+fn failed(what: &str, ended: io::Result<()>) -> CliError {
+    CliError::failed(what, ended.err().map(|error| error.to_string()).unwrap_or_default())
 }
 
 /// Becomes a new process with the same id, so that a service manager sees none end. Returns only if that fails.

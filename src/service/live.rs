@@ -52,8 +52,47 @@ impl LiveConfig {
     }
 
     /// What of a configuration needs a restart, by its names there.
-    pub fn needs_restart(&self, config: &Config) -> Vec<String> {
-        need_restart(&self.initial, config)
+    pub fn needs_restart(&self, now: &Config) -> Vec<String> {
+        let initial = &self.initial;
+        let models = |config: &Config| {
+            let free = |endpoint: &Endpoint| Endpoint { price: None, ..endpoint.clone() };
+            let all: Vec<Endpoint> = config.model.endpoints().map(free).collect();
+            (config.model.main.fallback.len(), all)
+        };
+        let parts = [
+            ("assistant.name", initial.assistant.name != now.assistant.name),
+            ("assistant.timezone", initial.assistant.timezone != now.assistant.timezone),
+            ("store", initial.store != now.store),
+            (MODEL, models(initial) != models(now)),
+            ("mail", initial.mail != now.mail),
+            ("watches", initial.watches != now.watches),
+            ("calendar", initial.calendar != now.calendar),
+            ("contacts", initial.contacts != now.contacts),
+            ("connect", initial.connect != now.connect),
+            ("secrets", initial.secrets != now.secrets),
+            ("web", initial.search != now.search),
+            ("notes", initial.notes != now.notes),
+            ("mcp", initial.mcp != now.mcp),
+            ("instructions", initial.instructions != now.instructions),
+            ("skills.paths", initial.skills != now.skills),
+            ("roles.paths", initial.roles != now.roles),
+            ("roles.deny", initial.role_denials != now.role_denials),
+            ("dns", initial.resolver != now.resolver),
+            ("backup", initial.backup != now.backup),
+            ("retention", initial.retention != now.retention),
+            ("schedules", initial.catch_up != now.catch_up),
+            ("http", initial.listen != now.listen),
+            ("otlp", initial.otlp != now.otlp),
+            ("voice", initial.voice != now.voice),
+        ];
+        let names: BTreeSet<&String> = initial.channels.keys().chain(now.channels.keys()).collect();
+        let closed = |config: &Config, name: &String| {
+            let channel = config.channels.get(name);
+            channel.map(|channel| ChannelConfig { allow: Vec::new(), ..channel.clone() })
+        };
+        let channels = names.into_iter().filter(|name| closed(initial, name) != closed(now, name));
+        let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned());
+        parts.chain(channels.map(|name| format!("channels.{name}"))).collect()
     }
 
     /// Applies what may change at run time. A running turn keeps the settings it started with. Returns the names of the
@@ -117,49 +156,6 @@ fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
 }
 
 const MODEL: &str = "model";
-
-/// The changes that need a restart, by their names in the configuration.
-fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
-    let models = |config: &Config| {
-        let free = |endpoint: &Endpoint| Endpoint { price: None, ..endpoint.clone() };
-        let all: Vec<Endpoint> = config.model.endpoints().map(free).collect();
-        (config.model.main.fallback.len(), all)
-    };
-    let parts = [
-        ("assistant.name", initial.assistant.name != now.assistant.name),
-        ("assistant.timezone", initial.assistant.timezone != now.assistant.timezone),
-        ("store", initial.store != now.store),
-        (MODEL, models(initial) != models(now)),
-        ("mail", initial.mail != now.mail),
-        ("watches", initial.watches != now.watches),
-        ("calendar", initial.calendar != now.calendar),
-        ("contacts", initial.contacts != now.contacts),
-        ("connect", initial.connect != now.connect),
-        ("secrets", initial.secrets != now.secrets),
-        ("web", initial.search != now.search),
-        ("notes", initial.notes != now.notes),
-        ("mcp", initial.mcp != now.mcp),
-        ("instructions", initial.instructions != now.instructions),
-        ("skills.paths", initial.skills != now.skills),
-        ("roles.paths", initial.roles != now.roles),
-        ("roles.deny", initial.role_denials != now.role_denials),
-        ("dns", initial.resolver != now.resolver),
-        ("backup", initial.backup != now.backup),
-        ("retention", initial.retention != now.retention),
-        ("schedules", initial.catch_up != now.catch_up),
-        ("http", initial.listen != now.listen),
-        ("otlp", initial.otlp != now.otlp),
-        ("voice", initial.voice != now.voice),
-    ];
-    let names: BTreeSet<&String> = initial.channels.keys().chain(now.channels.keys()).collect();
-    let closed = |config: &Config, name: &String| {
-        let channel = config.channels.get(name);
-        channel.map(|channel| ChannelConfig { allow: Vec::new(), ..channel.clone() })
-    };
-    let channels = names.into_iter().filter(|name| closed(initial, name) != closed(now, name));
-    let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned());
-    parts.chain(channels.map(|name| format!("channels.{name}"))).collect()
-}
 
 #[cfg(test)]
 mod tests {

@@ -277,7 +277,8 @@ impl Http {
             return Err(unreadable(call, "isn't a list"));
         };
         items.truncate(MAX_PAGE);
-        let next = page["@odata.nextLink"].as_str().map(|link| self.follows(call, link)).transpose()?;
+        let next = page["@odata.nextLink"].as_str().map(|link| self.own(link)).transpose()?;
+        let next = next.map(|url| Call { url, ..call.clone() });
         let delta = page["@odata.deltaLink"].as_str().map(str::to_owned);
         let count = page["@odata.count"].as_u64().and_then(|count| usize::try_from(count).ok());
         Ok(Page { items, next, delta, count, bytes })
@@ -317,10 +318,6 @@ impl Http {
 
     /// The next page, whose address is followed as it is (<https://learn.microsoft.com/graph/paging>), but never to another
     /// server: the token goes along.
-    fn follows(&self, call: &Call, link: &str) -> Result<Call> {
-        Ok(Call { url: self.own(link)?, ..call.clone() })
-    }
-
     fn own(&self, link: &str) -> Result<Url> {
         let origin = self.base()?.1.origin();
         let is_there = |url: &Url| url.origin() == origin && url.username().is_empty();

@@ -189,7 +189,7 @@ impl RunSession<'_> {
             self.report(session.service.store(), &event).await
         };
         let report = report.await;
-        session.shut_down(PATIENCE).await?;
+        session.service.shut_down(PATIENCE).await?;
         report
     }
 

@@ -101,11 +101,9 @@ impl Backend for WebBackend {
         before: Option<i64>,
         channel: &str,
     ) -> Result<Option<Timeline>> {
-        let is_own = viewer.person == whose;
         let person: PersonId = whose.into();
-        if !is_own {
-            let is_known = people::exists(&self.store, &person).await?;
-            if !viewer.is_owner || !is_known {
+        if viewer.person != whose {
+            if !viewer.is_owner || !people::exists(&self.store, &person).await? {
                 return Ok(None);
             }
             log_look(viewer, &person);

@@ -309,10 +309,8 @@ impl Client {
             Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let there = find().await?;
-        there
-            .map(CreateOutcome::AlreadyExists)
-            .ok_or_else(|| DavError::new(ErrorKind::Tool, "the server has another object at this URL"))
+        let there = find().await?.map(CreateOutcome::AlreadyExists);
+        there.ok_or_else(|| DavError::tool("the server has another object at this URL"))
     }
 
     /// Updates an object, or deletes it if there is no text, provided that its etag is still the same.

@@ -242,10 +242,7 @@ impl Session {
         };
         let completion = within(timeout, exchange(&mut self.client, &tag, command, &mut on_response)).await?;
         self.is_broken = false;
-        match completion {
-            Completion::Ok => Ok(()),
-            Completion::Refused(error) => Err(error),
-        }
+        completion
     }
 
     /// Runs a command that changes something, and records if its outcome is unknown.
@@ -301,18 +298,13 @@ fn grows(selected: &mut Option<(String, SelectedFolder)>, response: &Response<'_
     open.exists > before
 }
 
-/// How the server completed a command; after an error of the connection there is none.
-enum Completion {
-    Ok,
-    Refused(MailError),
-}
-
+/// Returns how the server completed a command; after an error of the connection it has not.
 async fn exchange(
     client: &mut Client<Connection>,
     tag: &str,
     command: &Command,
     on_response: &mut impl FnMut(&Response<'_>) -> bool,
-) -> Result<Completion> {
+) -> Result<Result<()>> {
     let mut parts = command.parts.iter();
     let connection = client.get_mut();
     connection.write_all(format!("{tag} ").as_bytes()).await.map_err(connection_lost)?;
@@ -344,10 +336,8 @@ async fn exchange(
                 }
             }
             Response::Done { tag: ended, status, outcome } if ended.0 == tag => {
-                return Ok(match status {
-                    Status::Ok => Completion::Ok,
-                    _ => Completion::Refused(refusal(outcome)),
-                });
+                let is_ok = matches!(status, Status::Ok);
+                return Ok(if is_ok { Ok(()) } else { Err(refusal(outcome)) });
             }
             Response::Data { status: Status::Bye, .. } => farewell = response_text(response.parsed()),
             other => {
