@@ -43,7 +43,6 @@ impl Receipts {
         })
     }
 
-    /// Notes that this row was shown.
     pub(crate) fn add(&self, id: &str) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.newer)?;
         // A newline on both sides: a record torn by a full disk does not spoil the next.
@@ -69,7 +68,6 @@ impl Receipts {
         Ok(())
     }
 
-    /// Whether this row was shown.
     pub(crate) fn has(&self, id: &str) -> io::Result<bool> {
         // The newer first: one that turns into the older in between is then found there.
         Ok(contains(&self.newer, id)? || contains(&self.older, id)?)

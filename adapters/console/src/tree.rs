@@ -295,7 +295,6 @@ impl Live {
     }
 }
 
-/// A bar that is nothing but its message.
 fn message_bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{msg}") {

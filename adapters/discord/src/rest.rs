@@ -107,7 +107,6 @@ pub(crate) async fn upload(
     perform(rest, Request::new(route, LightMethod::Post).multipart(Some(form))).await
 }
 
-/// Reads, with query parameters.
 pub(crate) async fn read(
     rest: &Rest,
     route: Route<'_>,

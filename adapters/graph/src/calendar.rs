@@ -99,7 +99,6 @@ impl GraphCalendar {
         Err(GraphError::new(ErrorKind::Tool, "Microsoft's list of changes has no end").into())
     }
 
-    /// The event or series with this UID.
     pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
         let mut found = None;
         if let Some(foreign) = uid.strip_prefix(FOREIGN) {

@@ -160,7 +160,6 @@ impl GraphMail {
         Ok((!found.is_empty()).then(|| found.join(" or ")))
     }
 
-    /// The mails with one of these Message-IDs.
     pub(crate) async fn with_message_ids(&self, ids: &[String], fields: &str) -> Result<Vec<Value>> {
         let one = |id: &String| format!("internetMessageId eq '{}'", quoted(id));
         let filter = ids.iter().map(one).collect::<Vec<_>>().join(" or ");

@@ -15,11 +15,9 @@ pub struct Bounce {
     pub uid: u32,
     /// The Message-ID of the undelivered message, with brackets.
     pub original: Option<String>,
-    /// The recipients it did not reach.
     pub failed: Vec<FailedRecipient>,
 }
 
-/// A recipient whom a message did not reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedRecipient {
     pub recipient: String,

@@ -35,7 +35,6 @@ pub struct Draft {
     pub from: Address,
     pub to: Vec<Address>,
     pub cc: Vec<Address>,
-    /// The recipients of a blind copy.
     pub bcc: Vec<Address>,
     pub subject: String,
     /// The text, in Markdown.

@@ -89,7 +89,6 @@ pub(crate) fn connection_lost(error: io::Error) -> MailError {
 }
 
 impl Connection {
-    /// The same connection with TLS from here on.
     pub(crate) async fn encrypt(self, server: &Server) -> Result<Self> {
         let Inner::Plain(tcp) = self.inner else { return Ok(self) };
         let name = ServerName::try_from(server.host.clone())

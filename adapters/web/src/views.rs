@@ -119,7 +119,6 @@ pub struct Row {
 /// From when to when something was open, in milliseconds since its turn began.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bar {
-    /// When it began.
     pub from: i64,
     /// When it ended, or now.
     pub to: i64,

@@ -41,12 +41,10 @@ impl Command {
         Self { pause: Some(limit), ..Self::new("IDLE\r\n").then(b"DONE") }
     }
 
-    /// Allows a response of this many bytes.
     pub(crate) fn response_limit(self, bytes: usize) -> Self {
         Self { allowance: bytes, ..self }
     }
 
-    /// Allows this many times the timeout.
     pub(crate) fn timeout_factor(self, times: u32) -> Self {
         Self { timeout_factor: times, ..self }
     }

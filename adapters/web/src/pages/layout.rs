@@ -22,7 +22,6 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The whole document.
     pub(crate) fn page(&self, content: &Markup) -> String {
         let head = head(&self.title, self.viewer);
         let (after, of) = self.live.clone().unwrap_or_default();
