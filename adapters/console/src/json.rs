@@ -151,10 +151,7 @@ fn plain(text: &str) -> Result<Line, String> {
         return Ok(Line::Blank);
     }
     let text = text.trim_end_matches(['\n', '\r']);
-    let (text, files) = match file::attached(text)? {
-        Some((file, text)) => (text, vec![file]),
-        None => (text, Vec::new()),
-    };
+    let (text, files) = file::attached(text)?.map_or((text, Vec::new()), |(file, text)| (text, vec![file]));
     check_length(text)?;
     let content = Content::Text { text: text.to_owned(), reply_to: None, files };
     Ok(Line::Entry(Entry::of(content)))

@@ -97,10 +97,8 @@ impl GraphContacts {
             Ok(written) => Ok(WriteOutcome::Done(etag(&written))),
             Err(error) if error.is_not_found() => Ok(WriteOutcome::Gone),
             Err(error) if error.status == Some(StatusCode::PRECONDITION_FAILED) => {
-                match self.contact(url).await? {
-                    Some(now) => Ok(WriteOutcome::Conflict(resource(&now)?)),
-                    None => Ok(WriteOutcome::Gone),
-                }
+                let Some(now) = self.contact(url).await? else { return Ok(WriteOutcome::Gone) };
+                Ok(WriteOutcome::Conflict(resource(&now)?))
             }
             Err(error) => Err(error.into()),
         }

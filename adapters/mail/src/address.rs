@@ -29,11 +29,10 @@ impl FromStr for Address {
     /// Parses `a@b` or `Name <a@b>`.
     fn from_str(text: &str) -> Result<Self> {
         let text = one_line("an address", text)?.trim();
-        let (name, plain) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
-            Some((name, plain)) => (name.trim().trim_matches('"').trim(), plain),
-            None => ("", text),
-        };
+        let split = text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'));
+        let (name, plain) = split.unwrap_or(("", text));
         parse_address(plain)?;
+        let name = name.trim().trim_matches('"').trim();
         let name = Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(Self { name, address: plain.trim().to_owned() })
     }

@@ -24,10 +24,8 @@ impl SlackPlace {
 
 impl fmt::Display for SlackPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.thread {
-            Some(thread) => write!(f, "{}/{thread}", self.channel),
-            None => write!(f, "{}", self.channel),
-        }
+        f.write_str(&self.channel)?;
+        self.thread.map_or(Ok(()), |thread| write!(f, "/{thread}"))
     }
 }
 
@@ -39,10 +37,9 @@ impl FromStr for SlackPlace {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let (channel, thread) = match text.split_once('/') {
-            Some((channel, thread)) => (channel, Some(thread.parse()?)),
-            None => (text, None),
-        };
+        let (channel, thread) =
+            text.split_once('/').map_or((text, None), |(channel, ts)| (channel, Some(ts)));
+        let thread = thread.map(str::parse::<Ts>).transpose()?;
         let is_id = !channel.is_empty() && channel.bytes().all(|byte| byte.is_ascii_alphanumeric());
         is_id.then(|| Self { channel: channel.to_owned(), thread }).ok_or(InvalidId)
     }

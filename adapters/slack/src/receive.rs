@@ -303,10 +303,8 @@ pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPre
     let text = |key: &str| action[key].as_str().filter(|text| !text.is_empty());
     let (button, at) = (text("value").or(text("action_id"))?, text("action_ts")?);
     let root = thread_ts.filter(|root| *root != message_ts);
-    let place: SlackPlace = match root {
-        Some(root) => format!("{channel_id}/{root}").parse().ok()?,
-        None => channel_id.parse().ok()?,
-    };
+    let place = root.map_or_else(|| channel_id.clone(), |root| format!("{channel_id}/{root}"));
+    let place: SlackPlace = place.parse().ok()?;
     let event = match is_ephemeral {
         // What follows is for this person alone, too.
         true => EventId::private(&user.id, &format!("press:{channel_id}:{message_ts}:{at}")),

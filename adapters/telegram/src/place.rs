@@ -12,10 +12,8 @@ pub(crate) struct TelegramPlace {
 
 impl fmt::Display for TelegramPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.thread {
-            Some(thread) => write!(f, "{}/{thread}", self.chat),
-            None => write!(f, "{}", self.chat),
-        }
+        write!(f, "{}", self.chat)?;
+        self.thread.map_or(Ok(()), |thread| write!(f, "/{thread}"))
     }
 }
 
@@ -23,11 +21,8 @@ impl FromStr for TelegramPlace {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (chat, thread) = match text.split_once('/') {
-            Some((chat, thread)) => (chat, Some(thread.parse()?)),
-            None => (text, None),
-        };
-        Ok(Self { chat: chat.parse()?, thread })
+        let (chat, thread) = text.split_once('/').map_or((text, None), |(chat, thread)| (chat, Some(thread)));
+        Ok(Self { chat: chat.parse()?, thread: thread.map(str::parse::<i32>).transpose()? })
     }
 }
 

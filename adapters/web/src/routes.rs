@@ -261,10 +261,7 @@ fn missing(signed_in: &SignedIn) -> Response {
 
 /// After something was done, on to this page; or why it wasn't.
 fn done(signed_in: &SignedIn, refused: Option<String>, to: &str, title: fn() -> String) -> Response {
-    match refused {
-        None => see(to),
-        Some(why) => answer(signed_in, StatusCode::CONFLICT, title(), &why),
-    }
+    refused.map_or_else(|| see(to), |why| answer(signed_in, StatusCode::CONFLICT, title(), &why))
 }
 
 /// To a form whose text is missing, or has more characters than this.

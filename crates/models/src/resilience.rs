@@ -121,10 +121,8 @@ impl<'a> Retries<'a> {
 /// How long to wait before the next try; none if that is longer than anybody should wait.
 fn wait_after(error: &ModelError, tries: u32, waited: Duration, random: u128) -> Option<Duration> {
     let backoff = BACKOFF.after(tries, random);
-    let (wait, patience) = match error.retry_after {
-        Some(asked) => (asked.max(backoff), ASKED_PATIENCE),
-        None => (backoff, PATIENCE),
-    };
+    let asked = error.retry_after.map(|asked| (asked.max(backoff), ASKED_PATIENCE));
+    let (wait, patience) = asked.unwrap_or((backoff, PATIENCE));
     (waited.checked_add(wait)? <= patience).then_some(wait)
 }
 

@@ -25,10 +25,8 @@ impl WebBackend {
             (&self.store, self.store.now(), viewer.person.as_str().into());
         let whose = (!viewer.is_owner).then_some(&person);
         let from = now - DAYS * DAY_MS;
-        let people = match whose {
-            Some(_) => Vec::new(),
-            None => usage::by_person(store, from, now + 1).await?,
-        };
+        let people =
+            if whose.is_some() { Vec::new() } else { usage::by_person(store, from, now + 1).await? };
         let drawn = DRAWN + usize::from(people.len() == DRAWN + 1);
         let most: Vec<&ModelUse> = people.iter().filter(|row| !row.id.is_empty()).take(drawn).collect();
         let mut used = Usage {

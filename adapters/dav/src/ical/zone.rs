@@ -65,10 +65,8 @@ impl Zone {
     /// The UTC time of a local time, and whether the offset stays the same within a day of it.
     pub(crate) fn steady_instant(&self, local: NaiveDateTime) -> (DateTime<Utc>, bool) {
         let (before, after) = self.around(local);
-        match local.checked_sub_signed(before).filter(|_| before == after) {
-            Some(utc) => (utc.and_utc(), true),
-            None => (self.instant(local), false),
-        }
+        let utc = local.checked_sub_signed(before).filter(|_| before == after);
+        utc.map_or_else(|| (self.instant(local), false), |utc| (utc.and_utc(), true))
     }
 
     /// The UTC time of a local time. An ambiguous one is the earlier; a skipped one uses the offset before the

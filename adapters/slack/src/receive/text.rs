@@ -92,10 +92,8 @@ fn angle(inner: &str, names: &[(String, String)]) -> String {
 
 /// What is before the bar, and after it if there is something.
 fn split(inner: &str) -> (&str, Option<&str>) {
-    match inner.split_once('|') {
-        Some((what, label)) => (what, Some(label).filter(|label| !label.is_empty())),
-        None => (inner, None),
-    }
+    let (what, label) = inner.split_once('|').unwrap_or((inner, ""));
+    (what, Some(label).filter(|label| !label.is_empty()))
 }
 
 enum Token<'a> {

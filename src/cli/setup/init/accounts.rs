@@ -240,12 +240,9 @@ pub(super) fn set_server(draft: &mut Draft, table: &[&str], server: &str) {
     if server == self::server(draft, table) {
         return;
     }
-    let (host, port) = match server.rsplit_once(':') {
-        Some((host, port)) => (host, port.parse::<u16>().ok()),
-        None => (server, None),
-    };
+    let split = server.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
     // Without a valid port, all of it is the name, and reading the configuration reports it.
-    let host = if port.is_some() { host } else { server };
+    let (host, port) = split.map_or((server, None), |(host, port)| (host, Some(port)));
     draft.set_text(table, "host", host);
     match port {
         Some(port) => draft.set(table, "port", i64::from(port)),
