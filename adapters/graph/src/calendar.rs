@@ -143,7 +143,6 @@ impl GraphCalendar {
             Some(others) => others.push(own),
             None => _ = fields.insert("singleValueExtendedProperties".to_owned(), json!([own])),
         }
-        let mut made = None;
         // Where a deleted event had this one, another one is needed.
         for transaction in [uid.clone(), format!("{uid} again")] {
             fields.insert("transactionId".to_owned(), json!(transaction));
@@ -152,18 +151,17 @@ impl GraphCalendar {
             match self.http.json(&call.preferring(PREFER)).await {
                 Err(error) if error.status == Some(StatusCode::CONFLICT) => {}
                 posted => {
-                    made = Some(posted?);
-                    break;
+                    let made = posted?;
+                    self.adjust(&made, series).await?;
+                    let (url, etag) = (text(&made, "id").to_owned(), etag(&made));
+                    return Ok(CreateOutcome::Created { url, etag });
                 }
             }
             if let Some(there) = self.find(calendar, &uid).await? {
                 return Ok(CreateOutcome::AlreadyExists(there));
             }
         }
-        let taken = || GraphError::new(ErrorKind::Tool, "Microsoft says that it has this event already");
-        let made = made.ok_or_else(taken)?;
-        self.adjust(&made, series).await?;
-        Ok(CreateOutcome::Created { url: text(&made, "id").to_owned(), etag: etag(&made) })
+        Err(GraphError::new(ErrorKind::Tool, "Microsoft says that it has this event already").into())
     }
 
     /// Updates an event if its etag is still the same: first the series, then its instances, each as far as it differs, so it

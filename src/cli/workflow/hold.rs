@@ -2,7 +2,6 @@
 
 use adjutant_config::Config;
 use adjutant_store::{Store, control, people, turns};
-use adjutant_types::TurnId;
 use adjutant_workflows::trace::one_line;
 
 use super::runs::{find, status};
@@ -48,18 +47,13 @@ async fn send_on(store: &Store, beginning: &str, word: Control) -> Result<String
         };
         return Err(CliError::plain(format!("run {} of {name} can't be {done}: {why}", row.id)));
     }
-    if let Some(conversation) = terminal_of(store, turn).await? {
-        text.push_str(&format!(
-            "If no terminal has it open: adjutant chat --conversation {}\n",
-            one_line(&conversation)
-        ));
+    if let Some(turn) = turns::by_id(store, turn).await? {
+        let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
+        // Only a process that has the terminal's conversation open gets the command.
+        if conversation.channel == CHANNEL {
+            let place = one_line(&conversation.place);
+            text.push_str(&format!("If no terminal has it open: adjutant chat --conversation {place}\n"));
+        }
     }
     Ok(text)
-}
-
-/// The conversation of a turn if it is one of the terminal: only a process that has it open gets the command.
-async fn terminal_of(store: &Store, turn: &TurnId) -> Result<Option<String>> {
-    let Some(turn) = turns::by_id(store, turn).await? else { return Ok(None) };
-    let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
-    Ok((conversation.channel == CHANNEL).then_some(conversation.place))
 }

@@ -17,7 +17,7 @@ use adjutant_workflows::trace::{duration, one_line};
 use adjutant_workflows::view::comparison::{deed, took};
 use adjutant_workflows::view::report::{Report, Spent, StepReport};
 
-use super::runs::step_badge;
+use super::runs::{step_badge, step_state};
 use super::view::{ViewerContext, turn_badge};
 use super::workflows::{drawing, run_badge};
 use super::{ROWS, WebBackend};
@@ -114,11 +114,7 @@ impl WebBackend {
         let workflow = plan.as_ref().and_then(|plan| plans::workflow(plan, &row.goal).ok());
         let steps: HashMap<&str, &StepReport> =
             report.iter().flat_map(|report| &report.steps).map(|step| (step.id.as_str(), step)).collect();
-        let state = |name: &str| {
-            let step = steps.get(name)?;
-            let lasted = if step.duration_ms > 0 { duration(step.duration_ms) } else { String::new() };
-            Some((step_badge(step.status), lasted))
-        };
+        let state = |name: &str| steps.get(name).copied().map(step_state);
         let changes = plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default();
         let is_added = |step: &PlanStep| changes.iter().any(|change| change.added.contains(&step.id));
         let line = |step: &PlanStep| step_line(step, steps.get(step.id.as_str()).copied(), is_added(step));

@@ -51,11 +51,7 @@ impl WebBackend {
         let waits = view.waits(&row).await?;
         let report = self.report_of(&row, waits).await?;
         let steps = report.as_ref().map(|report| report.steps.as_slice()).unwrap_or_default();
-        let state = |name: &str| {
-            let step = steps.iter().find(|step| step.id == name)?;
-            let lasted = if step.duration_ms > 0 { duration(step.duration_ms) } else { String::new() };
-            Some((step_badge(step.status), lasted))
-        };
+        let state = |name: &str| steps.iter().find(|step| step.id == name).map(step_state);
         let is_own = turn.person_id.as_str() == viewer.person;
         let runner = &self.conversations.orchestrator.runner;
         let is_known = runner.workflows.current().get(&row.workflow).is_some();
@@ -138,6 +134,12 @@ pub(super) fn step_badge(status: StepStatus) -> Badge {
         StepStatus::Failed => Badge::Failed,
         StepStatus::Skipped | StepStatus::Cancelled => Badge::Stopped,
     }
+}
+
+/// How a step is doing, and for how long it has, for the drawing.
+pub(super) fn step_state(step: &StepReport) -> (Badge, String) {
+    let lasted = if step.duration_ms > 0 { duration(step.duration_ms) } else { String::new() };
+    (step_badge(step.status), lasted)
 }
 
 fn step_line(step: &StepReport) -> RunStep {

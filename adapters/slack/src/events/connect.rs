@@ -64,7 +64,8 @@ impl Slack {
         let mut running = FuturesUnordered::new();
         let mut sockets = Sockets::default();
         loop {
-            if sockets.want_another() {
+            // No socket receives events, or not for much longer.
+            if sockets.opening.is_none() && (sockets.serving.is_none() || sockets.is_leaving) {
                 let (number, close, wait) = sockets.open();
                 running.push(self.run_socket(app, intake, queue, (number, wait), (close, events.clone())));
             }
@@ -195,11 +196,6 @@ impl Slack {
 }
 
 impl Sockets {
-    /// Whether no socket receives events, or not for much longer.
-    fn want_another(&self) -> bool {
-        self.opening.is_none() && (self.serving.is_none() || self.is_leaving)
-    }
-
     /// Opens another one: its number, the signal to close it, and the wait before.
     fn open(&mut self) -> (u64, oneshot::Receiver<()>, Duration) {
         self.opened += 1;
