@@ -41,10 +41,12 @@ impl Command {
         Self { pause: Some(limit), ..Self::new("IDLE\r\n").then(b"DONE") }
     }
 
+    /// Allows a response of this many bytes.
     pub(crate) fn response_limit(self, bytes: usize) -> Self {
         Self { allowance: bytes, ..self }
     }
 
+    /// Allows this many times the timeout.
     pub(crate) fn timeout_factor(self, times: u32) -> Self {
         Self { timeout_factor: times, ..self }
     }
@@ -240,7 +242,10 @@ impl Session {
         };
         let completion = within(timeout, exchange(&mut self.client, &tag, command, &mut on_response)).await?;
         self.is_broken = false;
-        completion
+        match completion {
+            Completion::Ok => Ok(()),
+            Completion::Refused(error) => Err(error),
+        }
     }
 
     /// Runs a command that changes something, and records if its outcome is unknown.
@@ -296,13 +301,18 @@ fn grows(selected: &mut Option<(String, SelectedFolder)>, response: &Response<'_
     open.exists > before
 }
 
-/// Returns how the server completed a command; after an error of the connection it has not.
+/// How the server completed a command; after an error of the connection there is none.
+enum Completion {
+    Ok,
+    Refused(MailError),
+}
+
 async fn exchange(
     client: &mut Client<Connection>,
     tag: &str,
     command: &Command,
     on_response: &mut impl FnMut(&Response<'_>) -> bool,
-) -> Result<Result<()>> {
+) -> Result<Completion> {
     let mut parts = command.parts.iter();
     let connection = client.get_mut();
     connection.write_all(format!("{tag} ").as_bytes()).await.map_err(connection_lost)?;
@@ -334,8 +344,10 @@ async fn exchange(
                 }
             }
             Response::Done { tag: ended, status, outcome } if ended.0 == tag => {
-                let is_ok = matches!(status, Status::Ok);
-                return Ok(if is_ok { Ok(()) } else { Err(refusal(outcome)) });
+                return Ok(match status {
+                    Status::Ok => Completion::Ok,
+                    _ => Completion::Refused(refusal(outcome)),
+                });
             }
             Response::Data { status: Status::Bye, .. } => farewell = response_text(response.parsed()),
             other => {
