@@ -47,6 +47,8 @@ async fn careful() -> TestApp {
         }
         (false, said) => direct("a", "tasks.create", json!({"title": said})),
     });
+    let found = json!({"summary": "It's at noon. Shall I add lunch to your calendar?"}).to_string();
+    let script = script.agent(move |_| text(found.clone()));
     scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
@@ -193,9 +195,9 @@ async fn a_bare_yes_right_after_an_offer_for_own_things_is_for_that_and_approves
 async fn an_offer_below_a_question_that_answers_nothing_typed_since_takes_no_yes() {
     let app = careful().await;
     app.says("ada", "bread").await;
-    app.says("ada", "/spawn lunch?").await;
+    app.says("ada", "/spawn researcher lunch").await;
+    app.sees("Shall I add lunch to your calendar?").await;
     app.rests().await;
-    assert_eq!(messages(&app, "lunch?"), 1);
     let heard = app.says("ada", "ja").await.text;
     assert!(heard.starts_with("Do you mean this?\n**13** "), "{heard}");
     app.ends_well().await;
