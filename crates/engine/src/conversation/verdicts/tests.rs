@@ -168,7 +168,6 @@ fn what_says_more_or_less_is_no_answer() {
         "all but 3, I paid that one and this",
         "alle außer 3, ich habe auch die bezahlt",
         "do",
-        "ok, do",
         "yes to all, I paid already",
         "yes to 1, because I like it",
         "all, except 3, I'd do 2 later",

@@ -150,6 +150,7 @@ fn typed<'c>(call: &'c CallContext<'_>) -> impl Iterator<Item = Target> + 'c {
 type Known<'a, E> = (Option<&'a ConnectedAccount>, E);
 
 /// The contacts that a call looks through.
+#[derive(Default)]
 struct Entries<'a> {
     /// Those of each account, and of our own store: it has what a person entered before they connected an account.
     books: Vec<Known<'a, Arc<Vec<Entry>>>>,
