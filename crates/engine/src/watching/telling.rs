@@ -391,7 +391,11 @@ pub(crate) fn why(watch: &WatchRow, zone: Tz) -> (String, Choice) {
 }
 
 fn stop(watch: &WatchRow) -> Choice {
-    button("stop", &watch.id, words::stop_button(watch.action))
+    let label = match watch.action {
+        WatchAction::Tell => words::stop_telling_button(),
+        WatchAction::Run | WatchAction::Ask => words::stop_watch_button(),
+    };
+    button("stop", &watch.id, label)
 }
 
 /// Whether a watch only tells, and no model judges what it finds.

@@ -49,11 +49,8 @@ answer-button = Answer
 later-button = Tomorrow
 done-button = Done
 # One that does more than tell is ended with what it does.
-stop-button =
-    { $action ->
-        [tell] Stop telling me
-       *[other] Stop this watch
-    }
+stop-telling-button = Stop telling me
+stop-watch-button = Stop this watch
 
 ## What ends or rests
 
