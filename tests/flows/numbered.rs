@@ -1,13 +1,22 @@
 //! Open questions have numbers that stay, so that an answer by number reaches the question that was read.
 
+use std::sync::Arc;
+
 use adjutant_config::Policy;
 use serde_json::json;
 
 use crate::app::{TestApp, direct, plan, results, scripted_with, user_text};
-use crate::scripted::{Scripted, Who, calls, has_results, text};
+use crate::scripted::{Gate, Scripted, Who, calls, has_results, text};
 
 /// An app where each message wants a yes for a task with its text.
 async fn careful() -> TestApp {
+    let gate = Gate::closed();
+    gate.open();
+    careful_behind(gate).await
+}
+
+/// The same, where an agent that looks waits for this.
+async fn careful_behind(gate: Arc<Gate>) -> TestApp {
     let script = Scripted::new().orchestrator(|request| match (has_results(request), user_text(request)) {
         (true, _) if results(request).concat().contains("They wrote: “no!! what is that”") => {
             text("It's a list.")
@@ -48,7 +57,7 @@ async fn careful() -> TestApp {
         (false, said) => direct("a", "tasks.create", json!({"title": said})),
     });
     let found = json!({"summary": "It's at noon. Shall I add lunch to your calendar?"}).to_string();
-    let script = script.agent(move |_| text(found.clone()));
+    let script = script.agent(move |_| text(found.clone()).behind(&gate));
     scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
@@ -193,9 +202,12 @@ async fn a_bare_yes_right_after_an_offer_for_own_things_is_for_that_and_approves
 
 #[tokio::test]
 async fn an_offer_below_a_question_that_answers_nothing_typed_since_takes_no_yes() {
-    let app = careful().await;
-    app.says("ada", "bread").await;
+    let gate = Gate::closed();
+    let app = careful_behind(gate.clone()).await;
     app.says("ada", "/spawn researcher lunch").await;
+    gate.arrived(1).await;
+    app.says("ada", "bread").await;
+    gate.open();
     app.sees("Shall I add lunch to your calendar?").await;
     app.rests().await;
     let heard = app.says("ada", "ja").await.text;
