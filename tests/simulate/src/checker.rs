@@ -230,7 +230,9 @@ fn every_effect_has_its_row(history: &[(u64, Event)], journal: &Journal, wrong: 
     for (_, event) in history {
         let Event::Mailed { execution, status, phase, answer } = event else { continue };
         *mailed.entry(execution).or_default() += 1;
-        if status != "running" || !phase.starts_with("handed_over") || answer != "approve" {
+        // A process that was stopped as it handed an email over does so when it goes on; its row says by then that nobody knows.
+        let is_begun = ["running", "unknown"].contains(&status.as_str()) && phase.starts_with("handed_over");
+        if !is_begun || answer != "approve" {
             wrong.push(format!(
                 "email of {execution} went out when its row was {status}, {phase}, “{answer}”"
             ));
