@@ -34,4 +34,4 @@ clock = setting your time zone to { $zone }
 
 ## Errors
 
-question-open = you still have a question to answer: { $question }. Answer that first, then say “undo” again
+question-open = answer the open question first: its request has changed something already. Then say “undo” again

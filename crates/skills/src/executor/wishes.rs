@@ -508,21 +508,27 @@ fn ends(text: &str, max: usize) -> String {
 /// nothing of the conversation can be meant.
 pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Shown, StoreError> {
     let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
-    let mut results: Vec<PersonsResult> = match ctx.watch() {
+    let turn_id = &ctx.turn.id;
+    let results: Vec<PersonsResult> = match ctx.watch() {
         Some(_) => {
-            let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?.into_iter().rev();
-            rows.filter_map(|row| Some(PersonsResult { skill: row.skill?, data: row.data? })).collect()
+            let rows = executions::of_turn(&ctx.store, turn_id).await?.into_iter().rev();
+            let result = |row: ExecutionRow| {
+                Some(PersonsResult { turn_id: turn_id.clone(), skill: row.skill?, data: row.data? })
+            };
+            rows.filter_map(result).collect()
         }
-        None => executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?,
+        None => executions::shown_to(&ctx.store, here, turn_id, RESULTS).await?,
     };
+    let (found_now, mut before): (Vec<_>, Vec<_>) =
+        results.into_iter().partition(|result| result.turn_id == *turn_id);
     if let Some(found) = &ctx.turn.found {
         let items: Vec<Value> =
             found.items.iter().filter_map(|item| found_thing(item, ctx.turn.zone)).collect();
         let data = json!({"items": items}).to_string();
-        results.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
+        before.insert(0, PersonsResult { turn_id: turn_id.clone(), skill: "watch.told".to_owned(), data });
     }
     let mut senders = BTreeMap::new();
-    let mut shown = Shown::new(results.iter().map(|result| {
+    let mut read = |result: &PersonsResult| {
         let data: Value = serde_json::from_str(&result.data).unwrap_or_default();
         let mut things = |items: &[Value]| -> Vec<Thing> {
             let known = items.iter().filter_map(|item| {
@@ -538,7 +544,8 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
             Some(items) => (true, things(items)),
             None => (false, things(std::slice::from_ref(&data))),
         }
-    }));
+    };
+    let mut shown = Shown::new(before.iter().map(&mut read)).with_found(found_now.iter().map(&mut read));
     shown.senders = senders;
     Ok(shown)
 }

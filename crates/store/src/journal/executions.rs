@@ -329,6 +329,7 @@ pub async fn calls_since(store: &Store, conversation: &ConversationId, from: i64
 /// A completed skill call of a person, with its result.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PersonsResult {
+    pub turn_id: TurnId,
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
@@ -342,7 +343,7 @@ pub async fn shown_to(
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<PersonsResult>> {
-    let sql = "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+    let sql = "SELECT e.turn_id, e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
         JOIN conversations c ON c.id = t.conversation_id \
         WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
         AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \

@@ -255,7 +255,7 @@ impl<'a> Evidence<'a> {
             let by_sender = format!("{} {from}", other.title);
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
-        Some(!self.shown.things().any(|other| is_rival(other) && fits(other)))
+        Some(!self.shown.rivals().any(|other| is_rival(other) && fits(other)))
     }
 }
 

@@ -11,6 +11,10 @@ const MAX_LABELS: usize = 50;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown {
     labelled: Vec<(String, Thing)>,
+    /// What this turn's own calls have found.
+    found: Vec<Thing>,
+    /// Emails and files of older results: whoever sends one chooses what it is called.
+    older: Vec<Thing>,
     /// Who sent an email, by its id: their name and address.
     pub senders: BTreeMap<String, String>,
     /// Whom and what the one question was about that the message may change, for a call of its kind.
@@ -19,21 +23,37 @@ pub struct Shown {
 
 impl Shown {
     /// Labels the things of the newest list of each kind, and the one that was shown last by itself. `results` are the
-    /// results of skills, the newest first, each with whether it is a list.
+    /// results of skills before this turn, the newest first, each with whether it is a list.
     pub fn new(results: impl IntoIterator<Item = (bool, Vec<Thing>)>) -> Self {
         let mut shown = Self::default();
         for (is_list, things) in results {
-            let Some(noun) = things.first().map(|thing| thing.noun) else { continue };
-            let is_alone = !is_list || things.len() == 1;
-            if is_alone && shown.find(noun).is_none() {
-                shown.labelled.extend(things.first().map(|thing| (noun.to_owned(), thing.clone())));
-            }
-            if is_list && shown.find(&format!("{noun} 1")).is_none() {
-                let labelled = (1..).zip(things.into_iter().take(MAX_LABELS));
-                shown.labelled.extend(labelled.map(|(n, thing)| (format!("{} {n}", thing.noun), thing)));
-            }
+            shown.label(is_list, &things);
+            shown.older.extend(things.into_iter().filter(|thing| matches!(thing.noun, "mail" | "file")));
         }
         shown
+    }
+
+    /// The same with what this turn's own calls have found. The person hadn't seen that as they wrote: "mail 2" is one of
+    /// these only if they were shown no list of emails before.
+    #[must_use]
+    pub fn with_found(mut self, results: impl IntoIterator<Item = (bool, Vec<Thing>)>) -> Self {
+        for (is_list, things) in results {
+            self.label(is_list, &things);
+            self.found.extend(things);
+        }
+        self
+    }
+
+    fn label(&mut self, is_list: bool, things: &[Thing]) {
+        let Some(first) = things.first() else { return };
+        let is_alone = !is_list || things.len() == 1;
+        if is_alone && self.find(first.noun).is_none() {
+            self.labelled.push((first.noun.to_owned(), first.clone()));
+        }
+        if is_list && self.find(&format!("{} 1", first.noun)).is_none() {
+            let labelled = (1..).zip(things.iter().take(MAX_LABELS));
+            self.labelled.extend(labelled.map(|(n, thing)| (format!("{} {n}", thing.noun), thing.clone())));
+        }
     }
 
     pub fn find(&self, label: &str) -> Option<&Thing> {
@@ -44,13 +64,18 @@ impl Shown {
 
     /// The only thing of this kind that was shown.
     pub fn only(&self, noun: &str) -> Option<&Thing> {
-        let mut of_kind = self.things().filter(|thing| thing.noun == noun);
+        let mut of_kind = self.labelled.iter().map(|(_, thing)| thing).filter(|thing| thing.noun == noun);
         let first = of_kind.next()?;
         of_kind.all(|other| other.id == first.id).then_some(first)
     }
 
     pub fn things(&self) -> impl Iterator<Item = &Thing> {
-        self.labelled.iter().map(|(_, thing)| thing)
+        self.labelled.iter().map(|(_, thing)| thing).chain(&self.found)
+    }
+
+    /// What words may mean instead of a thing: a narrower search doesn't hide it.
+    pub fn rivals(&self) -> impl Iterator<Item = &Thing> {
+        self.things().chain(&self.older)
     }
 
     /// The labels, for the clean room: `mail 1 to mail 7, mail, event 1`.

@@ -204,6 +204,26 @@ fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish
     }
 }
 
+/// Else an obedient model would first search for what a letter wants, and then reply to "mail 2".
+#[test]
+fn a_search_of_the_turn_moves_no_label_and_a_narrow_one_hides_no_rival() {
+    let mail = |id: &str, title: &str| thing("mail", id, title);
+    let list = || (true, vec![mail("a", "Invoice"), mail("b", "Invoice")]);
+    let shown = Shown::new([list()]).with_found([(true, vec![mail("c", "Coffee"), mail("d", "Machine")])]);
+    assert_eq!(shown.find("mail 2").map(|mail| mail.id.as_str()), Some("b"));
+    let first = Shown::default().with_found([list()]);
+    assert_eq!(first.find("mail 2").map(|mail| mail.id.as_str()), Some("b"), "nothing else can be meant");
+    let forward = ActionKind::MailForward;
+    for shown in [
+        Shown::new([(true, vec![mail("b", "Invoice")]), list()]),
+        Shown::new([list()]).with_found([(true, vec![mail("b", "Invoice")])]),
+    ] {
+        let case = Case { shown, ..Case::new("", vec![wish(forward, &["invoice"], "")]) };
+        let verdict = case.judge(forward, vec![Target::Thing(mail("b", "Invoice"))]);
+        assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous));
+    }
+}
+
 /// Whoever invites somebody chooses a title. If the exact one went first, "cancel lunch" about an invitation to a "Lunch & learn"
 /// would let a letter choose their own lunch with Sam.
 #[test]

@@ -46,7 +46,7 @@ pub(super) const LAST: usize = usize::MAX;
 #[rustfmt::skip]
 pub(super) const PHRASES: &[(Token, &[&str])] = &[
     (Token::Lead(true), &[
-        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "in ordnung", "einverstanden", "はい",
+        "yes", "yeah", "yea", "yep", "yup", "y", "ja", "jo", "jep", "gerne", "gern", "in ordnung", "einverstanden", "はい",
         "ええ", "オッケー",
     ]),
     (Token::Mild, &[

@@ -23,7 +23,6 @@ pub use steps::{Step, left};
 use adjutant_store::executions::{self, UndoRow};
 use adjutant_store::{Batch, StoreError, questions, turns};
 use adjutant_turn::trust::{ActionKind, Target, names};
-use adjutant_turn::wording;
 use adjutant_types::text::one_line;
 use adjutant_types::{
     AccountService, ErrorText, ExecutionId, ExecutionKind, ExecutionStatus, FromOutside, Own, Taint, TurnId,
@@ -192,8 +191,7 @@ async fn waiting_since(call: &CallContext<'_>, turn: &TurnId) -> Result<Option<S
         let asking = turns::by_id(store, &question.turn_id).await?.filter(|turn| turn.id != here.id);
         let is_later = asking.map(|turn| turn.seq) > seq;
         if is_later && !effects_of(call, &question.turn_id).await?.0.is_empty() {
-            let subject = wording::questions::subject(question);
-            return Err(SkillError::params(ours!(l10n::undo::question_open, subject)).into());
+            return Err(SkillError::params(ours!(l10n::undo::question_open)).into());
         }
         waiting += usize::from(is_later);
     }
