@@ -266,19 +266,23 @@ async fn a_reminder_is_told_though_the_model_says_nothing() {
     day().await;
     assert_eq!(is_told(&app, "Reminder: call Bob").await, 1);
     call(&app, "schedule.delete", json!({"id": "Bob"})).await;
-    // Another text is another wish, and an undo brings the old one back.
+    // A change keeps it unless it says otherwise, and an undo brings it back.
     let only_if =
         json!({"when": "every day at 8", "text": "tell me only if Frank wrote", "only_if_news": true});
     call(&app, "schedule.create", only_if).await;
     call(&app, "schedule.update", json!({"id": "Frank", "when": "every day at 9"})).await;
     day().await;
-    call(&app, "schedule.update", json!({"id": "Frank", "text": "call Frank"})).await;
+    call(&app, "schedule.update", json!({"id": "Frank", "text": "tell me only if Frank wrote twice"})).await;
+    day().await;
+    assert_eq!(is_told(&app, "Reminder: ").await, 1);
+    let aloud = json!({"id": "Frank", "text": "call Frank", "only_if_news": false});
+    call(&app, "schedule.update", aloud.clone()).await;
     day().await;
     assert_eq!(is_told(&app, "Reminder: call Frank").await, 1);
     call(&app, "assistant.undo", json!({})).await;
     day().await;
     // One that an earlier version made.
-    call(&app, "schedule.update", json!({"id": "Frank", "text": "call Frank"})).await;
+    call(&app, "schedule.update", aloud).await;
     let mut batch = Batch::new();
     batch.run("UPDATE schedules SET tells = 0", []);
     app.store().write(batch).await.unwrap();

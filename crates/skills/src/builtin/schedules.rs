@@ -225,10 +225,11 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
     if text.starts_with('/') && !is_command {
         return Err(params(ours!(l10n::schedules::no_such_command)));
     }
-    // Only who asked for silence may hear nothing of a run, and a new text isn't what was asked for.
-    let tells = match call.text("text") {
-        Some(text) if text != row.text => !call.flag("only_if_news") && !is_command,
-        _ => row.tells,
+    // Only who asked for silence may hear nothing of a run.
+    let tells = match call.arguments["only_if_news"].as_bool() {
+        _ if is_command => false,
+        Some(is_silent) => !is_silent,
+        None => row.text.is_empty() || row.tells,
     };
     let (text, zone) = (text.to_owned(), zone.name().to_owned());
     Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, tells, ..row })

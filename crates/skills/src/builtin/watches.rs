@@ -364,8 +364,12 @@ fn condition(call: &CallContext<'_>) -> Result<Condition, SkillError> {
 
 /// What it does, in words that the person typed.
 async fn action(call: &CallContext<'_>) -> Result<(WatchAction, String)> {
-    let action: WatchAction = call.text("do").and_then(|word| word.parse().ok()).unwrap_or_default();
     let given = call.text("words").unwrap_or_default();
+    let action = match call.text("do").and_then(|word| word.parse().ok()) {
+        // Words that nobody is to do would be lost.
+        None if !given.is_empty() => WatchAction::Ask,
+        action => action.unwrap_or_default(),
+    };
     let name = given.trim_start_matches("/run ").replace(' ', "-");
     let is_theirs = call.ctx.words().await?.hold(&name);
     let fault = match action {
