@@ -31,7 +31,7 @@ impl Terminal {
     /// The same, so many columns wide and with these variables.
     pub(crate) fn start_with(home: &Home, columns: u16, vars: &str, words: &str) -> Self {
         let program = env!("CARGO_BIN_EXE_adjutant");
-        let line = format!("stty cols {columns}; exec env {vars} {program} {words}");
+        let line = format!("stty rows 50 cols {columns}; exec env {vars} {program} {words}");
         let mut command = Command::new("script");
         command.args(["-qefc", &line, "/dev/null"]).current_dir(home.path()).env_clear();
         command.env("HOME", home.path()).env("TZ", "UTC").env("PATH", "/usr/bin:/bin").env("TERM", "xterm");
