@@ -87,7 +87,7 @@ fn a_role_is_shown_with_what_it_may_do() {
     delegates to  nobody
     file          skills/roles/reviewer.toml (built in)
 
-    22 skills
+    23 skills
       assistant.history
       calendar.check_availability
       calendar.list_events
@@ -95,6 +95,7 @@ fn a_role_is_shown_with_what_it_may_do() {
       contacts.get
       contacts.organizations
       contacts.search
+      email.attachment
       email.read
       email.search
       email.status
