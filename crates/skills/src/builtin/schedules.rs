@@ -94,13 +94,15 @@ impl BuiltinSkill for ScheduleSkill {
             Self::Update => {
                 let old = by_id(call).await?;
                 let new = planned(call, Some(old.clone()))?;
-                Preview::of_changes(
+                let silent = may_be_silent(&new).filter(|_| new.tells != old.tells);
+                let changes = Preview::of_changes(
                     l10n::schedules::change_schedule(one_line(&old.text, 60)),
                     [
                         (l10n::schedules::times_change, times(&old), times(&new)),
                         (l10n::schedules::text_changes, text(&old), text(&new)),
                     ],
-                )
+                );
+                Preview { text: changes.text.map(|text| under(text, silent)), ..changes }
             }
             Self::List | Self::Pause | Self::Delete => Preview::default(),
         })
@@ -229,7 +231,7 @@ fn planned(call: &CallContext<'_>, old: Option<ScheduleRow>) -> Result<ScheduleR
     let tells = match call.arguments["only_if_news"].as_bool() {
         _ if is_command => false,
         Some(is_silent) => !is_silent,
-        None => row.text.is_empty() || row.tells,
+        None => row.tells || row.text.is_empty() || row.text.starts_with("/run "),
     };
     let (text, zone) = (text.to_owned(), zone.name().to_owned());
     Ok(ScheduleRow { text, rule: rule.pattern(), zone, next_at, tells, ..row })

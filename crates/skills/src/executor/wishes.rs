@@ -436,7 +436,7 @@ impl Offer {
     /// Whether it is about the thing known by this id: its question names that, or else the answer, and nothing beside it.
     pub(super) fn means(&self, known: &str, shown: &Shown) -> bool {
         let named = |words: &OwnWords| {
-            shown.things().filter(|thing| words.hold_content(&thing.title)).collect::<Vec<_>>()
+            shown.rivals("mail").filter(|thing| words.hold_content(&thing.title)).collect::<Vec<_>>()
         };
         let (mut all, mut said) = (named(&self.asked), &self.asked);
         if all.is_empty() {
@@ -508,24 +508,19 @@ fn ends(text: &str, max: usize) -> String {
 /// nothing of the conversation can be meant.
 pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Shown, StoreError> {
     let here = (&ctx.turn.conversation.id, &ctx.turn.person.id);
-    let turn_id = &ctx.turn.id;
-    let results: Vec<PersonsResult> = match ctx.watch() {
-        Some(_) => {
-            let rows = executions::of_turn(&ctx.store, turn_id).await?.into_iter().rev();
-            let result = |row: ExecutionRow| {
-                Some(PersonsResult { turn_id: turn_id.clone(), skill: row.skill?, data: row.data? })
-            };
-            rows.filter_map(result).collect()
-        }
-        None => executions::shown_to(&ctx.store, here, turn_id, RESULTS).await?,
+    let mut before = match ctx.watch() {
+        Some(_) => Vec::new(),
+        None => executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?,
     };
-    let (found_now, mut before): (Vec<_>, Vec<_>) =
-        results.into_iter().partition(|result| result.turn_id == *turn_id);
+    let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?;
+    let result = |row: ExecutionRow| Some(PersonsResult { skill: row.skill?, data: row.data? });
+    let is_done = |row: &ExecutionRow| row.status == ExecutionStatus::Completed;
+    let found_now: Vec<PersonsResult> = rows.into_iter().filter(is_done).filter_map(result).collect();
     if let Some(found) = &ctx.turn.found {
         let items: Vec<Value> =
             found.items.iter().filter_map(|item| found_thing(item, ctx.turn.zone)).collect();
         let data = json!({"items": items}).to_string();
-        before.insert(0, PersonsResult { turn_id: turn_id.clone(), skill: "watch.told".to_owned(), data });
+        before.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
     }
     let mut senders = BTreeMap::new();
     let mut read = |result: &PersonsResult| {

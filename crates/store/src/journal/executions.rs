@@ -329,24 +329,22 @@ pub async fn calls_since(store: &Store, conversation: &ConversationId, from: i64
 /// A completed skill call of a person, with its result.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct PersonsResult {
-    pub turn_id: TurnId,
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
 }
 
-/// What was shown to a person in a conversation lately, the newest first: the results of this turn's calls and of those
-/// of their turns before it.
+/// What was shown to a person in a conversation before a turn of theirs, the newest first.
 pub async fn shown_to(
     store: &Store,
     (conversation, person): (&ConversationId, &PersonId),
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<PersonsResult>> {
-    let sql = "SELECT e.turn_id, e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+    let sql = "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
         JOIN conversations c ON c.id = t.conversation_id \
-        WHERE t.conversation_id = $1 AND t.person_id = $2 AND (t.id = $3 OR t.ended_at IS NOT NULL) \
-        AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
+        WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.seq < (SELECT seq FROM turns WHERE id = $3) \
+        AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
         AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0";
     store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await
 }

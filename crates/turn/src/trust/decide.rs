@@ -207,8 +207,12 @@ impl<'a> Evidence<'a> {
         let is_only = wish.targets.is_empty() && self.shown.only(thing.noun).is_some_and(is_it);
         // "All tasks" are no events.
         let is_kind = wish.kind.as_str().split('.').next() == Some(thing.noun);
-        let is_every =
-            is_kind && wish.targets.is_empty() && wish.count.is_none() && self.shown.things().any(is_it);
+        // What a search has found since isn't among those that each get an answer.
+        let reaches =
+            matches!(wish.kind, ActionKind::MailSend | ActionKind::MailReply | ActionKind::MailForward);
+        let was_seen =
+            || if reaches { self.shown.labelled().any(is_it) } else { self.shown.things().any(is_it) };
+        let is_every = is_kind && wish.targets.is_empty() && wish.count.is_none() && was_seen();
         is_labelled || is_only || is_every
     }
 
@@ -255,7 +259,7 @@ impl<'a> Evidence<'a> {
             let by_sender = format!("{} {from}", other.title);
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
-        Some(!self.shown.rivals().any(|other| is_rival(other) && fits(other)))
+        Some(!self.shown.rivals(thing.noun).any(|other| is_rival(other) && fits(other)))
     }
 }
 

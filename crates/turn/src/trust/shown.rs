@@ -33,12 +33,15 @@ impl Shown {
         shown
     }
 
-    /// The same with what this turn's own calls have found. The person hadn't seen that as they wrote: "mail 2" is one of
-    /// these only if they were shown no list of emails before.
+    /// The same with what this turn's own calls have found, the oldest first. The person hadn't seen that as they wrote: only
+    /// where they were shown nothing of its kind before, a label means one of these, and then of the first.
     #[must_use]
     pub fn with_found(mut self, results: impl IntoIterator<Item = (bool, Vec<Thing>)>) -> Self {
         for (is_list, things) in results {
-            self.label(is_list, &things);
+            let noun = things.first().map(|thing| thing.noun);
+            if !self.labelled.iter().any(|(_, thing)| Some(thing.noun) == noun) {
+                self.label(is_list, &things);
+            }
             self.found.extend(things);
         }
         self
@@ -64,18 +67,24 @@ impl Shown {
 
     /// The only thing of this kind that was shown.
     pub fn only(&self, noun: &str) -> Option<&Thing> {
-        let mut of_kind = self.labelled.iter().map(|(_, thing)| thing).filter(|thing| thing.noun == noun);
+        let mut of_kind = self.labelled().filter(|thing| thing.noun == noun);
         let first = of_kind.next()?;
         of_kind.all(|other| other.id == first.id).then_some(first)
     }
 
-    pub fn things(&self) -> impl Iterator<Item = &Thing> {
-        self.labelled.iter().map(|(_, thing)| thing).chain(&self.found)
+    /// What the person has seen lately.
+    pub fn labelled(&self) -> impl Iterator<Item = &Thing> {
+        self.labelled.iter().map(|(_, thing)| thing)
     }
 
-    /// What words may mean instead of a thing: a narrower search doesn't hide it.
-    pub fn rivals(&self) -> impl Iterator<Item = &Thing> {
-        self.things().chain(&self.older)
+    pub fn things(&self) -> impl Iterator<Item = &Thing> {
+        self.labelled().chain(&self.found)
+    }
+
+    /// What words may mean instead of a thing of this kind: a narrower search doesn't hide it.
+    pub fn rivals(&self, noun: &str) -> impl Iterator<Item = &Thing> {
+        let older = if matches!(noun, "mail" | "file") { self.older.as_slice() } else { &[] };
+        self.things().chain(older)
     }
 
     /// The labels, for the clean room: `mail 1 to mail 7, mail, event 1`.

@@ -211,8 +211,10 @@ fn a_search_of_the_turn_moves_no_label_and_a_narrow_one_hides_no_rival() {
     let list = || (true, vec![mail("a", "Invoice"), mail("b", "Invoice")]);
     let shown = Shown::new([list()]).with_found([(true, vec![mail("c", "Coffee"), mail("d", "Machine")])]);
     assert_eq!(shown.find("mail 2").map(|mail| mail.id.as_str()), Some("b"));
-    let first = Shown::default().with_found([list()]);
+    let other = (true, vec![mail("c", "Coffee")]);
+    let first = Shown::default().with_found([list(), other]);
     assert_eq!(first.find("mail 2").map(|mail| mail.id.as_str()), Some("b"), "nothing else can be meant");
+    assert_eq!(first.find("mail"), None, "nor what was looked up after it");
     let forward = ActionKind::MailForward;
     for shown in [
         Shown::new([(true, vec![mail("b", "Invoice")]), list()]),
