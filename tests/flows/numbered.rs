@@ -212,6 +212,8 @@ async fn an_offer_below_a_question_that_answers_nothing_typed_since_takes_no_yes
     app.rests().await;
     let heard = app.says("ada", "ja").await.text;
     assert!(heard.starts_with("Do you mean this?\n**13** "), "{heard}");
+    app.says("ada", "no to 13").await;
+    app.rests().await;
     app.ends_well().await;
 }
 
