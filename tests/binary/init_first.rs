@@ -128,7 +128,7 @@ fn what_is_printed_fits_a_narrow_terminal_and_breaks_no_word() {
         assert_eq!(narrow.collect::<Vec<_>>(), wide.collect::<Vec<_>>(), "{words}");
     }
     for (words, shown) in [
-        ("usage", "no model calls since"),
+        ("usage", "builtin"),
         ("usage --by skill", "tasks.create"),
         ("usage --questions", "no questions since"),
         ("trace", "Request "),
