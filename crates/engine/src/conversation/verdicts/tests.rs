@@ -168,22 +168,13 @@ fn what_says_more_or_less_is_no_answer() {
         "all but 3, I paid that one and this",
         "alle außer 3, ich habe auch die bezahlt",
         "do",
+        "ok, do",
         "yes to all, I paid already",
         "yes to 1, because I like it",
         "all, except 3, I'd do 2 later",
         "to do",
         "do nothing",
         "passt nicht",
-        "wait",
-        "hold on",
-        "yes, wait",
-        "ok, moment",
-        "don't wait",
-        "no wait, 2",
-        "no wait, yes",
-        "no wait, make it 3pm",
-        "no, wait for Bob",
-        "all but 2, wait",
         "no, that's fine",
         "don't cancel it",
         "yes 7",
@@ -214,6 +205,16 @@ fn what_says_more_or_less_is_no_answer() {
         "bth",
         "noow",
     ] {
+        assert_eq!(of(3, text), None, "{text}");
+    }
+}
+
+#[test]
+fn to_wait_is_a_no_only_beside_a_plain_one() {
+    for text in ["wait", "hold on", "yes, wait", "ok, moment", "don't wait", "all but 2, wait"] {
+        assert_eq!(of(3, text), None, "{text}");
+    }
+    for text in ["no wait, 2", "no wait, yes", "no wait, make it 3pm", "no, wait for Bob"] {
         assert_eq!(of(3, text), None, "{text}");
     }
 }
