@@ -102,8 +102,12 @@ impl Session {
         let sent = of_kind(FolderKind::Sent);
         let parent = sent.and_then(|sent| sent.name.strip_suffix(sent.last_part())).unwrap_or_default();
         let name = format!("{parent}Archive");
-        self.run(&Command::new("CREATE ").folder(&name), |_| {}).await?;
+        let created = self.run(&Command::new("CREATE ").folder(&name), |_| {}).await;
         self.known.invalidate(&()).await;
+        // Somebody else may have made it in the meantime.
+        if created.is_err() && !self.folders().await?.iter().any(|folder| folder.name == name) {
+            created?;
+        }
         self.run(&Command::new("SUBSCRIBE ").folder(&name), |_| {}).await?;
         Ok(name)
     }

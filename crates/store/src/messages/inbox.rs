@@ -274,7 +274,7 @@ pub struct Typed {
 
 pub async fn typed(store: &Store, key: &str) -> Result<Option<Typed>> {
     let sql = "SELECT conversation_id, person_id, text, taint, is_addressed, turn_id FROM inbox \
-        WHERE event = $1 AND kind = 'said' AND spoken = 0";
+        WHERE event IN ($1, ' rest:' || $1) AND kind = 'said' AND spoken = 0";
     store.first(sql, &[key.into()]).await
 }
 

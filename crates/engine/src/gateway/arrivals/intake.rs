@@ -355,11 +355,7 @@ impl Intake {
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<()> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
-        let typed = match inbox::typed(store, &event).await? {
-            None => inbox::typed(store, &format!("{}{event}", inbox::REST)).await?,
-            typed => typed,
-        };
-        let Some(typed) = typed else { return Ok(()) };
+        let Some(typed) = inbox::typed(store, &event).await? else { return Ok(()) };
         let text = edited.text.trim();
         let lowered = in_small_letters(text);
         let text = if typed.taint.is_clean() { &lowered } else { text };

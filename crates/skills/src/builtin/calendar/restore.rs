@@ -161,14 +161,16 @@ pub(in crate::builtin) async fn put_back(
     let settled =
         |now: Option<&StoredEvent<'_>>| without_writing(&now.map(|now| content(&now.series)), &old, &new);
     let settled_now = settled(now.as_ref());
+    if settled_now == Some(Outcome::Changed) {
+        return Ok(Outcome::Changed);
+    }
     let Hearing { by_mail: hear, by_server, unaware } = hearers(call, account, versions, told).await?;
     let may_not_know =
         |guests: &[String]| (!guests.is_empty()).then(|| l10n::undo::may_not_know(guests.join(", ")));
     // It may have been put back before a crash. A call before this one may have failed before it told anybody.
-    if let Some(outcome) = settled_now.filter(|outcome| !call.is_retry || *outcome != Outcome::Done) {
-        let is_done = outcome == Outcome::Done;
-        telling.notes.extend(may_not_know(&[hear, unaware].concat()).filter(|_| is_done));
-        return Ok(outcome);
+    if settled_now.is_some() && !call.is_retry {
+        telling.notes.extend(may_not_know(&[hear, unaware].concat()));
+        return Ok(Outcome::Done);
     }
     let place = (scope.account(), now.as_ref().and_then(StoredEvent::calendar_name));
     let found = now.as_ref().map(|now| &now.series);
