@@ -8,7 +8,7 @@ use adjutant_store::{Store, StoreError};
 use crate::history::{Event, Kind, Wish};
 use crate::people::OWNER;
 use crate::platform::CHANNEL;
-use crate::process::Process;
+use crate::process::{End, Process};
 
 /// A turn: its id, status, whether it has ended.
 type Turn = (String, String, i64);
@@ -118,6 +118,37 @@ fn visible(history: &[(u64, Event)]) -> Vec<Visible<'_>> {
     all
 }
 
+/// The messages that a process sent after it had been stopped and another one had sent them, and which it couldn't delete
+/// because it was killed: the promise ends there (`docs/promise.md`).
+fn left_behind(history: &[(u64, Event)]) -> BTreeSet<&str> {
+    let mut left = BTreeSet::new();
+    for (start, _) in history.iter().enumerate().filter(|(_, (_, event))| matches!(event, Event::WentOn(_))) {
+        let (before, after) = history.split_at(start);
+        let Some(end) = after.iter().position(|(_, event)| matches!(event, Event::Ended(End::Died, _)))
+        else {
+            continue;
+        };
+        // What was on its way when it died arrives right then.
+        let on_its_way =
+            after[end + 1..].iter().take_while(|(_, event)| matches!(event, Event::Shown { .. }));
+        for (_, event) in after[..end].iter().chain(on_its_way) {
+            match event {
+                Event::Shown { receipt, journal, .. } if journal.state == "sent" => {
+                    let is_it = |(_, event): &(u64, Event)| matches!(event, Event::Shown { receipt: shown, .. } if shown == receipt);
+                    if !before.iter().any(is_it) {
+                        left.insert(receipt.as_str());
+                    }
+                }
+                Event::Removed(receipt) => {
+                    left.remove(receipt.as_str());
+                }
+                _ => {}
+            }
+        }
+    }
+    left
+}
+
 /// Everything that is wrong.
 pub(crate) fn violations(history: &[(u64, Event)], journal: &Journal, is_quiet: bool) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -168,7 +199,8 @@ fn every_arrival_has_one_ending(history: &[(u64, Event)], journal: &Journal, wro
 
 fn every_message_of_ours_is_there_once(history: &[(u64, Event)], journal: &Journal, wrong: &mut Vec<String>) {
     let mut parts: BTreeMap<&str, Vec<(usize, usize, &str)>> = BTreeMap::new();
-    for shown in visible(history) {
+    let left = left_behind(history);
+    for shown in visible(history).into_iter().filter(|shown| !left.contains(shown.receipt)) {
         parts.entry(shown.outbox).or_default().push((shown.part, shown.parts, shown.receipt));
     }
     for (id, state, _, receipt) in &journal.outbox {
@@ -263,10 +295,11 @@ fn answers_come_after_their_effects(history: &[(u64, Event)], wrong: &mut Vec<St
     let is_removed = |receipt: &str| {
         history.iter().any(|(_, event)| matches!(event, Event::Removed(removed) if removed == receipt))
     };
+    let left = left_behind(history);
     for (at, event) in history {
         let Event::Shown { receipt, outbox, journal, labels, .. } = event else { continue };
-        // A process that was stopped just before it sent something sends it when it goes on, and deletes it.
-        let comes_late = journal.state == "sent" && is_removed(receipt);
+        // A process that was stopped just before it sent something sends it when it goes on, and deletes it if it lives.
+        let comes_late = journal.state == "sent" && (is_removed(receipt) || left.contains(receipt.as_str()));
         if journal.state != "sending" && !comes_late {
             wrong.push(format!("at {at}, message {outbox} is sent while its row is “{}”", journal.state));
         }

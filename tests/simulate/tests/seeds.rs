@@ -21,6 +21,12 @@ fn an_email_that_a_stopped_process_sends_late_is_one_whose_outcome_nobody_knows(
 }
 
 #[test]
+fn a_message_that_a_stopped_process_sends_late_may_stay_if_it_is_killed_before_it_deletes_it() {
+    let done = simulate(&["--seed", "3000329"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
+
+#[test]
 fn a_seed_is_the_same_each_time() {
     for seed in [1, 3, 4, 5, 7, 9] {
         let seed = seed.to_string();
