@@ -107,11 +107,12 @@ impl<'w> Workspace<'w> {
         )))
     }
 
+    fn context<'c>(&'c self, all: &'c Catalogue) -> CheckContext<'c> {
+        CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &all.workflows }
+    }
+
     fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Problem>) {
-        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
-        let context =
-            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &workflows };
-        adjutant_workflows::check(&file.name, &file.text, &context)
+        adjutant_workflows::check(&file.name, &file.text, &self.context(all))
     }
 
     fn list(&self) -> String {
@@ -197,14 +198,9 @@ impl<'w> Workspace<'w> {
             .map_err(|problems| CliError::Usage(problems.join("\n")))?;
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
-        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
         let roles = load_roles(self.config, &self.skills);
         let setting = EstimateContext {
-            context: CheckContext {
-                skills: &self.skills,
-                approval: &self.config.approval,
-                workflows: &workflows,
-            },
+            context: self.context(&all),
             limits: &self.config.limits,
             roles: Some(&roles),
             model: &endpoint.name,

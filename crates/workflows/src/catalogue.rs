@@ -82,7 +82,6 @@ impl Catalogue {
             }
         }
         let all: Vec<Workflow> = reads.iter().map(|(read, _)| read.workflow.clone()).collect();
-        let all: Vec<&Workflow> = all.iter().collect();
         let context = CheckContext { skills, approval, workflows: &all };
         for (mut read, mut problems) in reads {
             check(&read, &context, &mut problems);

@@ -364,7 +364,7 @@ fn checked(file: &str, text: &str) -> String {
     let other = "workflow: { name: other, inputs: [{ name: who, required: true }], agents: { a: { prompt: x } }, \
                  steps: [{ id: x, workflow: w, inputs: {} }] }";
     let other = parse("other.yaml", other).unwrap();
-    let context = CheckContext { skills: &skills, approval: &approval, workflows: &[&other] };
+    let context = CheckContext { skills: &skills, approval: &approval, workflows: &[other] };
     let (_, problems) = check(file, text, &context);
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -23,9 +23,7 @@ impl Workspace<'_> {
     pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String> {
         named(name)?;
         let all = self.all();
-        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
-        let context =
-            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &workflows };
+        let context = self.context(&all);
         draft::request(words, name, &self.skills).map_err(failed)?;
         if self.config.model.main.first.provider == BUILTIN {
             return Err(CliError::plain(format!(

@@ -81,11 +81,14 @@ impl WebBackend {
         let orchestrator = &self.conversations.orchestrator;
         let registry = orchestrator.skills.current();
         let roles = orchestrator.agents.roles.current();
-        let all: Vec<&Workflow> = catalogue.workflows.iter().collect();
         let model = &self.live.initial().model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let context = EstimateContext {
-            context: CheckContext { skills: &registry, approval: &settings.approval, workflows: &all },
+            context: CheckContext {
+                skills: &registry,
+                approval: &settings.approval,
+                workflows: &catalogue.workflows,
+            },
             limits: &settings.limits,
             roles: Some(&roles),
             model: &endpoint.name,

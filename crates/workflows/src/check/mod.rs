@@ -27,7 +27,7 @@ pub struct CheckContext<'w> {
     /// The approval policy; denied skills can't be used.
     pub approval: &'w Approval,
     /// All workflows that could be read.
-    pub workflows: &'w [&'w Workflow],
+    pub workflows: &'w [Workflow],
 }
 
 pub(crate) fn check(read: &ReadWorkflow, context: &CheckContext<'_>, problems: &mut Problems<'_>) {

@@ -49,7 +49,7 @@ fn cleaned(words: &str) -> Result<String, DraftError> {
 }
 
 /// An unused name for the workflow of these words: `research-company`, or `research-company-2`.
-pub fn name(words: &str, existing: &[&Workflow]) -> String {
+pub fn name(words: &str, existing: &[Workflow]) -> String {
     const SMALL: &[&str] = &[
         "a", "all", "an", "and", "any", "at", "by", "each", "every", "finally", "first", "for", "from",
         "good", "has", "have", "him", "her", "in", "is", "it", "its", "lastly", "me", "my", "next", "of",

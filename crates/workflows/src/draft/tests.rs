@@ -25,7 +25,7 @@ fn a_name_is_made_of_the_words() {
     assert_eq!(name("Überprüfe das", &[]), "das");
     assert_eq!(name("…", &[]), "my-workflow");
     let taken = parse("w.yaml", &GOOD.replace("name: w", "name: write-poem")).unwrap();
-    assert_eq!(name("write a poem", &[&taken]), "write-poem-2");
+    assert_eq!(name("write a poem", &[taken]), "write-poem-2");
 }
 
 #[test]

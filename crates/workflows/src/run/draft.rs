@@ -30,11 +30,10 @@ impl Runner {
     /// A draft by the agents' model.
     async fn by_model(&self, unit: Unit<'_>, words: &str) -> Result<Workflow, NotStarted> {
         let Unit { ctx, registry, .. } = unit;
-        let workflows = self.workflows.current();
-        let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
-        let context =
-            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &existing };
-        let name = draft::name(words, &existing);
+        let catalogue = self.workflows.current();
+        let (approval, workflows) = (&ctx.turn.settings.approval, &catalogue.workflows);
+        let context = CheckContext { skills: registry, approval, workflows };
+        let name = draft::name(words, workflows);
         let mut messages = draft::request(words, &name, registry).map_err(|error| error.to_string())?;
         let mut errors = Vec::new();
         for attempt in 1..=MAX_TRIES {

@@ -108,10 +108,9 @@ impl Runner {
     /// The planner's plan. Its errors are put to it once.
     async fn by_planner(&self, unit: Unit<'_>, wanted: &Wanted<'_>) -> Result<Plan, NotStarted> {
         let Unit { ctx, registry, .. } = unit;
-        let (workflows, roles) = (self.workflows.current(), self.agents.roles.current());
-        let existing: Vec<&Workflow> = workflows.workflows.iter().collect();
-        let check =
-            CheckContext { skills: registry, approval: &ctx.turn.settings.approval, workflows: &existing };
+        let (catalogue, roles) = (self.workflows.current(), self.agents.roles.current());
+        let (approval, workflows) = (&ctx.turn.settings.approval, &catalogue.workflows);
+        let check = CheckContext { skills: registry, approval, workflows };
         let executor = &self.agents.executor;
         let accounts = executor.services.accounts.of(ctx).await?;
         let offered = &executor.offered(ctx, registry, &accounts).await?;
@@ -124,7 +123,7 @@ impl Runner {
             previous: wanted.rest.map(|rest| &rest.previous),
         };
         let name =
-            wanted.rest.map_or_else(|| draft::name(wanted.goal, &existing), |rest| rest.plan.name.clone());
+            wanted.rest.map_or_else(|| draft::name(wanted.goal, workflows), |rest| rest.plan.name.clone());
         let change = wanted.change.map(|(previous, wish)| {
             let shown = block::from(&previous.id, "the plan", &without_forecast(&previous.body));
             words::change(&shown, wish)

@@ -105,12 +105,11 @@ impl Runner {
         history: Option<&History>,
     ) -> (Estimate, Option<(f64, f64)>) {
         let (all, roles) = (self.workflows.current(), self.agents.roles.current());
-        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
         let context = EstimateContext {
             context: CheckContext {
                 skills: registry,
                 approval: &ctx.turn.settings.approval,
-                workflows: &workflows,
+                workflows: &all.workflows,
             },
             limits: &ctx.limits.budget.limits,
             roles: Some(&roles),
