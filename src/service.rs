@@ -3,7 +3,6 @@
 mod accounts;
 mod channels;
 mod delivery;
-mod files;
 mod live;
 mod metrics;
 mod models;
@@ -48,6 +47,7 @@ use adjutant_engine::conversation::watches::sync_configured;
 use adjutant_engine::conversation::{Conversations, Running};
 use adjutant_engine::gateway::SharedWorkerSet;
 use adjutant_engine::gateway::events::{EndedTurns, dispatch};
+use adjutant_engine::gateway::files::FileFetcher;
 use adjutant_engine::gateway::health::Health;
 use adjutant_engine::gateway::intake::{Intake, cached_conversations};
 use adjutant_engine::gateway::lanes::Lanes;
@@ -225,7 +225,7 @@ impl Service {
             workers: SharedWorkerSet::default(),
             pace: Pace::default(),
             transcriber: voice::transcriber(config, &deliverer.ports, store.clock())?,
-            fetcher: files::fetcher(&store, &instance.id, &deliverer.ports, &services),
+            fetcher: FileFetcher::new(&store, &instance.id, &deliverer.ports, &services),
             cluster,
             draining: tasks.stop.child_token(),
         });

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use adjutant_chat::DownloadError;
 use adjutant_files::{FileReading, Folder, MAX_MEGABYTES, Reader, file_name};
+use adjutant_skills::builtin::Services;
 use adjutant_store::files::{self, FileRow, SentFile};
 use adjutant_store::inbox::InboxRow;
 use adjutant_store::{Batch, Result, Store, StoreError, attempts};
@@ -36,18 +37,18 @@ use super::download::{MAX_BYTES, Ports, download};
 use crate::gateway::lanes::Lanes;
 
 /// Messages whose files are fetched at the same time.
-pub const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 4;
 const MAX_FILES: usize = 10;
 /// The pause before retrying, if the store fails.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 pub struct FileFetcher {
-    pub store: Store,
-    pub instance: InstanceId,
-    pub ports: Ports,
-    pub folder: Arc<Folder>,
-    pub reader: Arc<Reader>,
-    pub slots: Semaphore,
+    store: Store,
+    instance: InstanceId,
+    ports: Ports,
+    folder: Arc<Folder>,
+    reader: Arc<Reader>,
+    slots: Semaphore,
 }
 
 impl Lanes {
@@ -108,6 +109,17 @@ impl Lanes {
 }
 
 impl FileFetcher {
+    pub fn new(store: &Store, instance: &InstanceId, ports: &Ports, services: &Services) -> Self {
+        Self {
+            store: store.clone(),
+            instance: instance.clone(),
+            ports: ports.clone(),
+            folder: services.files.clone(),
+            reader: services.reader.clone(),
+            slots: Semaphore::new(AT_ONCE),
+        }
+    }
+
     /// Puts files where other machines find them. Returns the names of those that only this one has.
     async fn share<'f>(&self, fetched: &'f [FileRow]) -> Vec<&'f str> {
         let mut not_shared = Vec::new();
