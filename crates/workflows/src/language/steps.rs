@@ -25,44 +25,20 @@ pub(crate) struct Known<'k> {
     pub(crate) agents: &'k [&'k str],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Type {
-    Sequential,
-    Parallel,
-    Conditional,
-    Switch,
-    Map,
-    Loop,
-    Approval,
-    Workflow,
-}
+/// Reads what a step of one type has of its own.
+type Reader = fn(&Table<'_>, &Known<'_>, &mut Problems<'_>) -> Option<StepKind>;
 
-const TYPES: [(&str, Type); 8] = [
-    ("sequential", Type::Sequential),
-    ("parallel", Type::Parallel),
-    ("conditional", Type::Conditional),
-    ("switch", Type::Switch),
-    ("map", Type::Map),
-    ("loop", Type::Loop),
-    ("approval", Type::Approval),
-    ("workflow", Type::Workflow),
+/// Each type with its further keys, and its reader. The first key of a step without `type` tells its type.
+const TYPES: [(&str, (&[&str], Reader)); 8] = [
+    ("sequential", (&["agent", "skill", "arguments", "retry"], sequential)),
+    ("parallel", (&["parallel", "wait", "max_concurrent"], parallel)),
+    ("conditional", (&["condition"], conditional)),
+    ("switch", (&["switch"], switch)),
+    ("map", (&["map", "max_concurrent"], map)),
+    ("loop", (&["loop"], loop_step)),
+    ("approval", (&["approval"], approval)),
+    ("workflow", (&["workflow", "inputs"], sub_workflow)),
 ];
-
-impl Type {
-    /// The further keys of a step of this type. The first one of a step without `type` tells its type.
-    fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Sequential => &["agent", "skill", "arguments", "retry"],
-            Self::Parallel => &["parallel", "wait", "max_concurrent"],
-            Self::Conditional => &["condition"],
-            Self::Switch => &["switch"],
-            Self::Map => &["map", "max_concurrent"],
-            Self::Loop => &["loop"],
-            Self::Approval => &["approval"],
-            Self::Workflow => &["workflow", "inputs"],
-        }
-    }
-}
 
 /// Reads a step, and whether the file says what it depends on; none when its kind can't be read.
 pub(crate) fn read(
@@ -71,25 +47,15 @@ pub(crate) fn read(
     names: &Known<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<(Step, bool)> {
-    let step_type = match table.get("type") {
+    let (keys, reader) = match table.get("type") {
         Some(_) => table.choice("type", &TYPES, problems)?,
-        None => TYPES
-            .iter()
-            .map(|(_, step_type)| *step_type)
-            .find(|step_type| table.get(step_type.keys()[0]).is_some())
-            .unwrap_or(Type::Sequential),
+        None => {
+            let mut all = TYPES.iter().map(|(_, own)| *own);
+            all.find(|(keys, _)| table.get(keys[0]).is_some()).unwrap_or(TYPES[0].1)
+        }
     };
-    table.only(&[&COMMON, step_type.keys()].concat(), problems);
-    let kind = match step_type {
-        Type::Sequential => sequential(table, problems),
-        Type::Parallel => parallel(table, problems),
-        Type::Conditional => conditional(table, names, problems),
-        Type::Switch => switch(table, names, problems),
-        Type::Map => map(table, problems),
-        Type::Loop => loop_step(table, problems),
-        Type::Approval => approval(table, problems),
-        Type::Workflow => sub_workflow(table, problems),
-    };
+    table.only(&[&COMMON, keys].concat(), problems);
+    let kind = reader(table, names, problems);
     let step = Step {
         id,
         kind: kind?,
@@ -128,7 +94,7 @@ fn own<'t>(
     Some(inner)
 }
 
-fn sequential(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn sequential(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     match (table.get("agent").is_some(), table.get("skill").is_some()) {
         (true, true) => {
             problems.add(table.place("skill"), "a step has an `agent` or a `skill`, not both");
@@ -153,7 +119,7 @@ fn sequential(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind
     }
 }
 
-fn parallel(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn parallel(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let nodes = table.list("parallel", "a list of tables", problems);
     if nodes.is_empty() {
         problems.add(table.at, "the step lacks `parallel`: a list of { agent, input, output_key }");
@@ -240,7 +206,7 @@ fn switch(table: &Table<'_>, names: &Known<'_>, problems: &mut Problems<'_>) -> 
     Some(StepKind::Choice(Choice { is_switch: true, cases, otherwise }))
 }
 
-fn map(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn map(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let max_concurrent = max_concurrent(table, problems).unwrap_or(MAP_CONCURRENT);
     let table = own(table, "map", &["over", "agent", "reduce"], problems)?;
     let missing = "the map lacks `over`: the list, such as \"{{steps.split.output.parts}}\"";
@@ -250,7 +216,7 @@ fn map(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     Some(StepKind::Map(MapStep { over: over?, agent: agent?, reduce, max_concurrent }))
 }
 
-fn loop_step(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn loop_step(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let table = own(table, "loop", &["agent", "validator", "max_iterations", "feedback_path"], problems)?;
     let (agent, validator) = (table.scalar("agent", problems), table.scalar("validator", problems));
     let missing = "the loop has no bound: it lacks `max_iterations`, such as 3";
@@ -260,7 +226,7 @@ fn loop_step(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind>
     Some(StepKind::Loop(LoopStep { agent: agent?, validator: validator?, max_iterations, feedback }))
 }
 
-fn approval(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn approval(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let table = own(table, "approval", &["text", "choices"], problems)?;
     requires(&table, "text", "the approval lacks `text`: the question", problems);
     let text = template(&table, "text", problems);
@@ -278,7 +244,7 @@ fn approval(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> 
     Some(StepKind::Approval(ApprovalStep { text: text?, choices }))
 }
 
-fn sub_workflow(table: &Table<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
+fn sub_workflow(table: &Table<'_>, _: &Known<'_>, problems: &mut Problems<'_>) -> Option<StepKind> {
     let name = table.scalar("workflow", problems)?;
     Some(StepKind::Workflow(SubWorkflow { name, inputs: templates(table, "inputs", problems) }))
 }
