@@ -194,7 +194,6 @@ fn problems(address: &str, findings: &[Finding]) -> String {
 
 /// A size in bytes, as people read it.
 fn size(bytes: i64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mut number = bytes as f64;
     let mut units = ["KB", "MB", "GB", "TB"].into_iter();
     let mut unit = "bytes";

@@ -77,7 +77,6 @@ impl Vector {
         if !is_whole || numbers.len() > MAX_DIMENSIONS {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
         let byte = |number: &f64| ((number / biggest * 127.0).round() as i8).cast_unsigned();
         Some(Self(numbers.iter().map(byte).collect()))
     }

@@ -106,9 +106,7 @@ impl ViewerContext<'_> {
 fn budgets_of(names: [String; 2], spent: &SpendingRow, tokens: u64, dollars: f64) -> Vec<Budget> {
     let [of_tokens, of_cost] = names;
     let used = u64::try_from(spent.tokens).unwrap_or(0);
-    #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
     let usd = spent.nano_usd as f64 / 1e9;
-    #[expect(clippy::cast_precision_loss, reason = "a share in percent")]
     let share = percent(used as f64, tokens as f64);
     vec![
         Budget { name: of_tokens, used: count(used), limit: (tokens > 0).then(|| (count(tokens), share)) },
@@ -120,7 +118,6 @@ fn budgets_of(names: [String; 2], spent: &SpendingRow, tokens: u64, dollars: f64
     ]
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
 fn percent(used: f64, limit: f64) -> u8 {
     (used / limit.max(f64::MIN_POSITIVE) * 100.0).clamp(0.0, 100.0) as u8
 }

@@ -320,7 +320,6 @@ fn tree_row(execution: &Execution, began: i64) -> Row {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
 fn micros(dollars: f64) -> u64 {
     (dollars * 1e6).clamp(0.0, 1e15) as u64
 }

@@ -101,7 +101,6 @@ impl Check {
     /// Checks an output; the error is for the agent that tries again.
     pub fn judge(&self, output: &Value) -> Result<(), String> {
         let counted = |count: usize, min: Option<f64>, max: Option<f64>| {
-            #[expect(clippy::cast_precision_loss, reason = "no list and no text is that long")]
             let is_ok = within(count as f64, min, max);
             if is_ok { Ok(()) } else { Err(format!("expected that {self}; it has {count}")) }
         };

@@ -319,7 +319,6 @@ impl<'a> Table<'a> {
 
     fn fill(&self, cells: &mut [char], (from, to): (i64, i64), with: char) {
         let count = cells.len();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the bar")]
         let column = |time: i64| {
             let part = (time - self.start) as f64 / self.length as f64;
             (part.clamp(0.0, 1.0) * count as f64).round() as usize

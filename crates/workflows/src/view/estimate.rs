@@ -84,7 +84,6 @@ impl Estimate {
             return Some((0.0, 0.0));
         }
         let price = context.price.filter(|_| !self.is_unpriced)?;
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let cost = |prompt: u64, completion: u64| {
             (prompt as f64 * price.input + completion as f64 * price.output) / 1e6
         };
