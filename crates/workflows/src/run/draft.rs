@@ -70,9 +70,8 @@ impl Runner {
             Some(existing) => existing,
             None => {
                 ctx.limits.budget.take_agent().map_err(Suspend::AtLimit)?;
-                let mut new = new_row(ctx, row, key, serde_json::to_string(&task).ok());
+                let mut new = new_row(ctx, row, key, &task);
                 new.taint = taint;
-                new.role = task.assigned.is_some().then(|| task.role.clone()).flatten();
                 let now = ctx.store.now();
                 let mut batch = ctx.batch();
                 executions::start(&mut batch, &row.id, now);

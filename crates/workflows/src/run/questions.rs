@@ -146,7 +146,7 @@ impl Run<'_> {
 
     async fn ask(&self, key: &str, text: String, choices: &[String]) -> Result<StepResult, StepError> {
         let task = AgentTask { mission: text.clone(), ..AgentTask::default() };
-        let mut row = self.new_row(key, serde_json::to_string(&task).ok());
+        let mut row = self.new_row(key, &task);
         row.status = ExecutionStatus::Waiting;
         row.started_at = Some(self.ctx.store.now());
         let mut batch = self.ctx.batch();

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use adjutant_store::executions::ExecutionRow;
 use adjutant_types::block;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -94,9 +94,7 @@ impl StepState {
 }
 
 /// The state of a run in memory.
-pub(super) struct State {
-    inner: Mutex<Inner>,
-}
+pub(super) struct State(Mutex<Inner>);
 
 struct Inner {
     steps: Vec<StepState>,
@@ -139,17 +137,13 @@ impl State {
             given,
             values: None,
         };
-        Self { inner: Mutex::new(inner) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
+        Self(Mutex::new(inner))
     }
 
     /// Marks the steps that start now as running and returns them. Steps that weren't chosen end here. After a failure
     /// nothing starts; where the rest can be planned anew, under this key, what has begun goes on.
     pub(super) fn ready(&self, planner: Option<&str>) -> Vec<usize> {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         let goes_on_only = inner.has_failed() || planner.is_some_and(|key| inner.rows.contains_key(key));
         if goes_on_only && planner.is_none() {
             return Vec::new();
@@ -167,29 +161,29 @@ impl State {
     }
 
     pub(super) fn has_failed(&self) -> bool {
-        self.lock().has_failed()
+        self.0.lock().has_failed()
     }
 
     pub(super) fn ended(&self, at: usize, end: StepResult) {
-        self.lock().end(at, end);
+        self.0.lock().end(at, end);
     }
 
     pub(super) fn suspended(&self, at: usize, for_a_person: bool) {
-        self.lock().steps[at] = StepState::Suspended { for_a_person };
+        self.0.lock().steps[at] = StepState::Suspended { for_a_person };
     }
 
     pub(super) fn awake(&self, at: usize) {
-        self.lock().steps[at] = StepState::Pending;
+        self.0.lock().steps[at] = StepState::Pending;
     }
 
     /// The states of all steps, in the order of the file.
     pub(super) fn step_states(&self) -> Vec<StepState> {
-        self.lock().steps.clone()
+        self.0.lock().steps.clone()
     }
 
     /// The status of each step, when it started and when it ended.
     pub(super) fn statuses(&self) -> Vec<(StepStatus, Option<i64>, Option<i64>)> {
-        let inner = self.lock();
+        let inner = self.0.lock();
         let mut began: HashMap<&str, i64> = HashMap::new();
         for (key, row) in &inner.rows {
             if let Some(started) = row.started_at {
@@ -207,25 +201,25 @@ impl State {
 
     /// The steps that have begun, in any version of the plan.
     pub(super) fn begun(&self) -> BTreeSet<String> {
-        self.lock().rows.keys().map(|key| keys::step(key).to_owned()).collect()
+        self.0.lock().rows.keys().map(|key| keys::step(key).to_owned()).collect()
     }
 
     /// The rows of a step, or of one of its workers: those whose keys begin like this.
     pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
-        let inner = self.lock();
+        let inner = self.0.lock();
         let rows_of_step = inner.rows.iter().filter(|(row_key, _)| keys::after(row_key, key).is_some());
         rows_of_step.map(|(_, row)| row.clone()).collect()
     }
 
     /// The time when the last dependency of a step ended; `start` without dependencies.
     pub(super) fn ready_since(&self, at: usize, start: i64) -> i64 {
-        let inner = self.lock();
+        let inner = self.0.lock();
         let ends = inner.needs[at].iter().filter_map(|need| inner.end_of(*need)).map(|end| end.ended);
         ends.max().unwrap_or(start).max(start)
     }
 
     pub(super) fn values(&self) -> Values {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         if let Some(values) = &inner.values {
             return values.clone();
         }
@@ -236,38 +230,38 @@ impl State {
 
     /// The steps' outputs, as templates see them.
     pub(super) fn steps(&self) -> Value {
-        self.lock().all(false)["steps"].take()
+        self.0.lock().all(false)["steps"].take()
     }
 
     pub(super) fn end_of(&self, step: &str) -> Option<StepResult> {
-        let inner = self.lock();
+        let inner = self.0.lock();
         let at = inner.ids.iter().position(|id| id == step)?;
         inner.end_of(at).cloned()
     }
 
     pub(super) fn row(&self, key: &str) -> Option<ExecutionRow> {
-        self.lock().rows.get(key).cloned()
+        self.0.lock().rows.get(key).cloned()
     }
 
     pub(super) fn rows(&self) -> Vec<ExecutionRow> {
-        self.lock().rows.values().cloned().collect()
+        self.0.lock().rows.values().cloned().collect()
     }
 
     pub(super) fn put_row(&self, key: &str, row: ExecutionRow) {
-        self.lock().rows.insert(key.to_owned(), row);
+        self.0.lock().rows.insert(key.to_owned(), row);
     }
 
     pub(super) fn put_rows(&self, rows: HashMap<String, ExecutionRow>) {
-        self.lock().rows = rows;
+        self.0.lock().rows = rows;
     }
 
     /// Counts a unit of work towards the turn's agents; whether it was counted already.
     pub(super) fn count(&self, key: &str) -> bool {
-        !self.lock().counted.insert(key.to_owned())
+        !self.0.lock().counted.insert(key.to_owned())
     }
 
     pub(super) fn uncount(&self, key: &str) {
-        self.lock().counted.remove(key);
+        self.0.lock().counted.remove(key);
     }
 }
 

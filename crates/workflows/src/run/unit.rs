@@ -69,9 +69,8 @@ impl Run<'_> {
             return Ok(row);
         }
         let now = self.ctx.store.now();
-        let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
+        let mut row = self.new_row(key, &job.task);
         row.taint = self.taint();
-        row.role = job.task.assigned.is_some().then(|| job.task.role.clone()).flatten();
         row.direct = job.task.is_direct();
         let mut batch = self.ctx.batch();
         executions::insert(&mut batch, &row, &self.ctx.turn.conversation.id);
@@ -88,7 +87,7 @@ impl Run<'_> {
 
     /// Writes the row of a sub-workflow's run.
     pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow> {
-        let mut row = self.new_row(key, serde_json::to_string(task).ok());
+        let mut row = self.new_row(key, task);
         row.taint = self.taint();
         self.ctx.write(|batch| executions::insert(batch, &row, &self.ctx.turn.conversation.id)).await?;
         self.state.put_row(key, row.clone());
@@ -102,7 +101,7 @@ impl Run<'_> {
         [&self.row.taint, &self.seed_taint].into_iter().chain(rows.iter().map(|row| &row.taint)).collect()
     }
 
-    pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
+    pub(super) fn new_row(&self, key: &str, task: &AgentTask) -> ExecutionRow {
         new_row(self.ctx, self.row, key, task)
     }
 
@@ -154,16 +153,12 @@ pub(super) fn name_of(run: &ExecutionRow, key: &str) -> String {
 }
 
 /// The row of a unit of work that hasn't begun.
-pub(super) fn new_row(
-    ctx: &TurnContext,
-    run: &ExecutionRow,
-    key: &str,
-    task: Option<String>,
-) -> ExecutionRow {
+pub(super) fn new_row(ctx: &TurnContext, run: &ExecutionRow, key: &str, task: &AgentTask) -> ExecutionRow {
     ExecutionRow {
         parent_id: Some(run.id.clone()),
         agent_id: Some(name_of(run, key)),
-        task,
+        task: serde_json::to_string(task).ok(),
+        role: task.assigned.as_ref().and(task.role.clone()),
         ..ExecutionRow::new(ctx.store.new_id(), &ctx.turn.id, ExecutionKind::Agent)
     }
 }

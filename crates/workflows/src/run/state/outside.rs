@@ -10,12 +10,12 @@ use crate::run::keys;
 impl State {
     /// The same with each untrusted text in a block of its own.
     pub(in crate::run) fn marked_values(&self) -> Values {
-        Values::new(&self.lock().all(true))
+        Values::new(&self.0.lock().all(true))
     }
 
     /// The execution that the untrusted value of a template's name comes from.
     pub(in crate::run) fn outside(&self, name: &str) -> Option<String> {
-        let inner = self.lock();
+        let inner = self.0.lock();
         let mut parts = name.split('.');
         let root = parts.next()?;
         let step = parts.next();
@@ -30,7 +30,7 @@ impl State {
 
     /// A text in a block that names what the execution of its mark had read.
     pub(in crate::run) fn block(&self, mark: &str, text: &str) -> String {
-        block::of(mark, &self.lock().sources(mark), text)
+        block::of(mark, &self.0.lock().sources(mark), text)
     }
 }
 

@@ -25,27 +25,27 @@ pub(in crate::run) struct Redo {
 
 impl State {
     pub(in crate::run) fn reviewed(&self, verdicts: HashMap<String, StepReview>, warning: Option<String>) {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         inner.reviews.verdicts.extend(verdicts);
         inner.reviews.warnings.extend(warning);
     }
 
     pub(in crate::run) fn review_of(&self, step: &str) -> Option<StepReview> {
-        self.lock().reviews.verdicts.get(step).cloned()
+        self.0.lock().reviews.verdicts.get(step).cloned()
     }
 
     /// Adds something that is to be said at the end.
     pub(in crate::run) fn warn(&self, warning: String) {
-        self.lock().reviews.warnings.push(warning);
+        self.0.lock().reviews.warnings.push(warning);
     }
 
     pub(in crate::run) fn review_warnings(&self) -> Vec<String> {
-        self.lock().reviews.warnings.clone()
+        self.0.lock().reviews.warnings.clone()
     }
 
     /// Lets a step be done again.
     pub(in crate::run) fn redo(&self, step: &str, redo: Redo) {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         let Some(at) = inner.ids.iter().position(|id| id == step) else { return };
         inner.steps[at] = StepState::Pending;
         inner.reviews.redone.insert(step.to_owned(), redo);
@@ -54,6 +54,6 @@ impl State {
 
     /// Why a step is done again, if it is.
     pub(in crate::run) fn redo_of(&self, step: &str) -> Option<Redo> {
-        self.lock().reviews.redone.get(step).cloned()
+        self.0.lock().reviews.redone.get(step).cloned()
     }
 }
