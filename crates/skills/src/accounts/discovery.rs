@@ -6,14 +6,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use adjutant_config::HostPort;
 use adjutant_l10n::connect;
-use adjutant_mail::{Address, Tls, service_host};
+use adjutant_mail::{Address, service_host};
 use adjutant_types::{FromCall, ours};
 use quick_xml::events::Event;
 use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode, Url};
 
+use super::provider::{AccountSettings, MailHost};
 use crate::SkillError;
 use crate::handlers::HttpClient;
 use crate::handlers::http::read;
@@ -21,29 +21,32 @@ use crate::handlers::http::read;
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The servers that an address's domain names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Servers {
-    /// With TLS from the first byte.
-    pub imap: HostPort,
-    pub smtp: HostPort,
-    pub smtp_tls: Tls,
-    pub caldav: Option<String>,
-    pub carddav: Option<String>,
-    /// The ends of hosts that the login may be sent to besides; with TLS only.
-    pub hosts: &'static [&'static str],
-    /// The page that tells where an app password is made.
-    pub hint: Option<&'static str>,
-}
-
 struct Provider {
     domains: &'static [&'static str],
     imap: &'static str,
     smtp: (&'static str, u16),
     /// Where its calendars and its contacts are.
     dav: Option<[&'static str; 2]>,
+    /// The ends of hosts that the login may be sent to besides; with TLS only.
     hosts: &'static [&'static str],
+    /// The page that tells where an app password is made.
     hint: Option<&'static str>,
+}
+
+impl Provider {
+    fn settings(&self) -> AccountSettings {
+        let (host, port) = self.smtp;
+        let own = |url: &str| Some(url.to_owned());
+        let [caldav, carddav] = self.dav.map_or([None, None], |urls| urls.map(own));
+        AccountSettings {
+            imap: Some(at(self.imap, 993)),
+            smtp: Some(MailHost { is_starttls: port == STARTTLS_PORT, ..at(host, port) }),
+            caldav,
+            carddav,
+            hosts: self.hosts.iter().map(|host| (*host).to_owned()).collect(),
+            ..AccountSettings::default()
+        }
+    }
 }
 
 /// Submission with STARTTLS has this port (RFC 6409), with TLS from the first byte 465 (RFC 8314).
@@ -171,16 +174,16 @@ pub fn app_password_page(address: &str) -> Option<&'static str> {
 }
 
 /// The servers of an address. Its domain's DNS is asked only where there is a resolver.
-pub async fn servers_for(
+pub(super) async fn servers_for(
     address: &Address,
     http: &HttpClient,
     resolver: Option<SocketAddr>,
-) -> Result<Servers, SkillError> {
+) -> Result<AccountSettings, SkillError> {
     let address = address.address.as_str();
     let domain = domain(address)
         .ok_or_else(|| SkillError::params(ours!(connect::no_such_address, FromCall(address))))?;
     if let Some(known) = known(&domain) {
-        return Ok(known);
+        return Ok(known.settings());
     }
     let service = |name| service(resolver, name, address);
     let (configured, imap, smtp, caldav, carddav) = tokio::join!(
@@ -190,16 +193,16 @@ pub async fn servers_for(
         dav(&domain, "caldav", service("_caldavs._tcp"), http),
         dav(&domain, "carddav", service("_carddavs._tcp"), http),
     );
-    let (imap, (smtp, smtp_tls)) = configured.unwrap_or_else(|| {
+    let (imap, smtp) = configured.unwrap_or_else(|| {
         let imap = imap.unwrap_or_else(|| at(&format!("imap.{domain}"), 993));
         let smtp = smtp.unwrap_or_else(|| at(&format!("smtp.{domain}"), 465));
-        (imap, (smtp, Tls::Implicit))
+        (imap, smtp)
     });
-    Ok(Servers { imap, smtp, smtp_tls, caldav, carddav, hosts: &[], hint: None })
+    Ok(AccountSettings { imap: Some(imap), smtp: Some(smtp), caldav, carddav, ..AccountSettings::default() })
 }
 
-fn at(host: &str, port: u16) -> HostPort {
-    HostPort { host: host.to_owned(), port }
+fn at(host: &str, port: u16) -> MailHost {
+    MailHost { host: host.to_owned(), port, is_starttls: false }
 }
 
 /// An address's domain in ASCII; none for what is no name on the internet.
@@ -210,24 +213,12 @@ fn domain(address: &str) -> Option<String> {
     url.domain().map(str::to_owned)
 }
 
-fn known(domain: &str) -> Option<Servers> {
-    let found = PROVIDERS.iter().find(|provider| provider.domains.contains(&domain))?;
-    let (host, port) = found.smtp;
-    let own = |url: &str| Some(url.to_owned());
-    let [caldav, carddav] = found.dav.map_or([None, None], |urls| urls.map(own));
-    Some(Servers {
-        imap: at(found.imap, 993),
-        smtp: at(host, port),
-        smtp_tls: if port == STARTTLS_PORT { Tls::StartTls } else { Tls::Implicit },
-        caldav,
-        carddav,
-        hosts: found.hosts,
-        hint: found.hint,
-    })
+fn known(domain: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.domains.contains(&domain))
 }
 
 /// The host of a service by the domain's DNS.
-async fn service(resolver: Option<SocketAddr>, name: &str, address: &str) -> Option<HostPort> {
+async fn service(resolver: Option<SocketAddr>, name: &str, address: &str) -> Option<MailHost> {
     let found = service_host(resolver?, name, address, PATIENCE).await.ok()?;
     let (host, port) = found?;
     is_host(&host).then(|| at(&host, port))
@@ -242,11 +233,9 @@ async fn get(http: &HttpClient, url: &Url) -> Option<Response> {
     http.for_url(url, &[]).ok()?.get(url.clone()).timeout(PATIENCE).send().await.ok()
 }
 
-type MailServers = (HostPort, (HostPort, Tls));
-
 /// The mail servers that a domain publishes for mail programs.
 // https://www.ietf.org/archive/id/draft-bucksch-autoconfig-00.html
-async fn autoconfig(domain: &str, http: &HttpClient) -> Option<MailServers> {
+async fn autoconfig(domain: &str, http: &HttpClient) -> Option<(MailHost, MailHost)> {
     for page in [
         format!("https://autoconfig.{domain}/mail/config-v1.1.xml"),
         format!("https://{domain}/.well-known/autoconfig/mail/config-v1.1.xml"),
@@ -274,15 +263,15 @@ struct Published {
 
 impl Published {
     /// Its host and port, if it is of this kind, and protected so.
-    fn if_it_is(&self, kind: &str, security: &str) -> Option<HostPort> {
+    fn if_it_is(&self, kind: &str, security: &str) -> Option<MailHost> {
         let port = self.port.parse::<u16>().ok().filter(|port| *port != 0)?;
         let is_it = self.kind == kind && self.security == security && is_host(&self.host);
-        is_it.then(|| at(&self.host, port))
+        is_it.then(|| MailHost { is_starttls: security == "STARTTLS", ..at(&self.host, port) })
     }
 }
 
 /// The servers of an autoconfig file: the first ones with TLS from the first byte, or for sending with STARTTLS.
-fn published(text: &str) -> Option<MailServers> {
+fn published(text: &str) -> Option<(MailHost, MailHost)> {
     let mut reader = quick_xml::Reader::from_str(text);
     let (mut all, mut name) = (Vec::<Published>::new(), String::new());
     loop {
@@ -311,8 +300,7 @@ fn published(text: &str) -> Option<MailServers> {
         }
     }
     let first = |kind, security| all.iter().find_map(|server| server.if_it_is(kind, security));
-    let smtp = first("smtp", "SSL").map(|smtp| (smtp, Tls::Implicit));
-    let smtp = smtp.or_else(|| first("smtp", "STARTTLS").map(|smtp| (smtp, Tls::StartTls)));
+    let smtp = first("smtp", "SSL").or_else(|| first("smtp", "STARTTLS"));
     Some((first("imap", "SSL")?, smtp?))
 }
 
@@ -320,11 +308,11 @@ fn published(text: &str) -> Option<MailServers> {
 async fn dav(
     domain: &str,
     service: &str,
-    by_dns: impl Future<Output = Option<HostPort>>,
+    by_dns: impl Future<Output = Option<MailHost>>,
     http: &HttpClient,
 ) -> Option<String> {
     let authority = match by_dns.await {
-        Some(HostPort { host, port }) => format!("{host}:{port}"),
+        Some(MailHost { host, port, .. }) => format!("{host}:{port}"),
         None => domain.to_owned(),
     };
     let url = Url::parse(&format!("https://{authority}/.well-known/{service}")).ok()?;
@@ -350,11 +338,11 @@ mod tests {
 
     #[test]
     fn known_providers_need_no_question() {
-        let icloud = known("me.com").unwrap();
-        assert_eq!((icloud.smtp, icloud.smtp_tls), (at("smtp.mail.me.com", 587), Tls::StartTls));
+        let icloud = known("me.com").unwrap().settings();
+        assert_eq!(icloud.smtp, Some(MailHost { is_starttls: true, ..at("smtp.mail.me.com", 587) }));
         assert_eq!(icloud.hosts, ["icloud.com"]);
-        assert!(known("gmx.de").unwrap().caldav.is_some());
-        assert_eq!(known("example.org"), None);
+        assert!(known("gmx.de").unwrap().settings().caldav.is_some());
+        assert!(known("example.org").is_none());
         for provider in PROVIDERS {
             assert!(is_host(provider.imap) && is_host(provider.smtp.0));
             for url in provider.dav.into_iter().flatten().chain(provider.hint) {
@@ -382,7 +370,7 @@ mod tests {
         assert_eq!(error.kind, crate::ErrorKind::Params);
         let address = Address { name: None, address: "ada@gmx.de".to_owned() };
         let found = servers_for(&address, &HttpClient::new(), None).await.unwrap();
-        assert_eq!(found.imap, at("imap.gmx.net", 993));
+        assert_eq!(found.imap, Some(at("imap.gmx.net", 993)));
     }
 
     #[tokio::test]
@@ -412,10 +400,10 @@ mod tests {
         let starttls = server("outgoingServer", "smtp", "smtp.a.org", "587", "STARTTLS");
         let smtp = server("outgoingServer", "smtp", "smtp.a.org", "465", "SSL");
         let found = published(&file(&[pop.clone(), plain.clone(), imap.clone(), starttls.clone(), smtp]));
-        let both = |smtp: (HostPort, Tls)| Some((at("imap.a.org", 993), smtp));
-        assert_eq!(found, both((at("smtp.a.org", 465), Tls::Implicit)));
+        let both = |smtp: MailHost| Some((at("imap.a.org", 993), smtp));
+        assert_eq!(found, both(at("smtp.a.org", 465)));
         let found = published(&file(&[imap.clone(), starttls.clone()]));
-        assert_eq!(found, both((at("smtp.a.org", 587), Tls::StartTls)));
+        assert_eq!(found, both(MailHost { is_starttls: true, ..at("smtp.a.org", 587) }));
         let odd = server("incomingServer", "imap", "a.org/x", "993", "SSL");
         let zero = server("incomingServer", "imap", "a.org", "0", "SSL");
         let incomplete = [vec![pop, plain, starttls.clone()], vec![imap], vec![odd, starttls.clone()]];

@@ -27,7 +27,7 @@ use moka::future::Cache;
 
 pub use choice::CallAccounts;
 pub use clients::{AddressBooks, Calendars, Inbox, MailSource, PushSignal, Sender};
-pub use discovery::{Servers, app_password_page, is_open_to_all, servers_for};
+pub use discovery::{app_password_page, is_open_to_all};
 pub use login::{
     Begun, Bringer, Due, Finished, LIFETIME_MS, LOOPBACK, LoginError, Logins, Offer, Opened, ProviderReply,
     back_at, carries_code,

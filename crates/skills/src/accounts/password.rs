@@ -3,17 +3,17 @@
 use adjutant_config::Secret;
 use adjutant_credential::Credential;
 use adjutant_l10n::connect;
-use adjutant_mail::{Address, Tls};
+use adjutant_mail::Address;
 use adjutant_store::Batch;
 use adjutant_store::connected::AccountRow;
 use adjutant_store::logins::{self, LoginRow};
 use adjutant_types::{AccountId, AccountService, ConversationId, PersonId, ProviderKind};
 use futures::future::join3;
 
+use super::discovery::{app_password_page, servers_for};
 use super::login::{Finished, Granted, LoginError, Logins};
-use super::provider::{AccountSettings, MailHost, refused};
+use super::provider::{AccountSettings, refused};
 use super::rows::{Clients, all_clients};
-use super::servers_for;
 use crate::{ErrorKind, SkillError};
 
 /// How many passwords a person may try within an hour: each is a login at a server that they name.
@@ -86,20 +86,8 @@ impl Logins {
         // The servers may answer after the login's time is up.
         logins::polled(&mut batch, login, store.now());
         store.write(batch).await?;
-        let servers = servers_for(&address, &self.http, self.resolver).await?;
-        let settings = AccountSettings {
-            imap: Some(MailHost { host: servers.imap.host, port: servers.imap.port, is_starttls: false }),
-            smtp: Some(MailHost {
-                host: servers.smtp.host,
-                port: servers.smtp.port,
-                is_starttls: servers.smtp_tls == Tls::StartTls,
-            }),
-            caldav: servers.caldav,
-            carddav: servers.carddav,
-            hosts: servers.hosts.iter().map(|host| (*host).to_owned()).collect(),
-            is_public_only,
-            busy_calendars: None,
-        };
+        let found = servers_for(&address, &self.http, self.resolver).await?;
+        let settings = AccountSettings { is_public_only, ..found };
         // Of an account that isn't stored yet.
         let row = AccountRow::new(AccountId::default(), ProviderKind::Password, &address.address);
         let row = AccountRow { settings: settings.to_json(), ..row };
@@ -110,7 +98,7 @@ impl Logins {
         let clients = all_clients(&row, Credential::from(password.as_str()), None)?;
         let tried = try_out(&clients).await;
         if tried.services.is_empty() {
-            let why = match (tried.is_password_wrong, servers.hint) {
+            let why = match (tried.is_password_wrong, app_password_page(&address.address)) {
                 (true, Some(page)) => connect::wrong_password_at(&address.address, page),
                 (true, None) => connect::wrong_password(&address.address),
                 (false, _) => connect::no_server(&address.address),
