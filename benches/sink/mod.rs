@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use adjutant::service::Service;
 use adjutant_chat::{
-    Address, ChatPort, Delivery, EventId, Inbound, IncomingMessage, LengthUnit, Limits, Markup, Outbound,
-    Progress, Reconciliation, SenderId,
+    Address, ChatPort, Delivery, EventId, Inbound, IncomingMessage, Limits, Outbound, Progress,
+    Reconciliation, SenderId,
 };
 use tokio::sync::oneshot;
 
@@ -23,14 +23,7 @@ impl ChatPort for Sink {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits {
-            text: usize::MAX,
-            unit: LengthUnit::Characters,
-            buttons: 9,
-            markup: Markup::Plain,
-            edits: false,
-            files: false,
-        }
+        Limits { edits: false, files: false }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let now = Instant::now();

@@ -12,8 +12,7 @@ use std::time::Duration;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChatPort, Choice, Delivery, DownloadError, EventId, FileDownload,
-    Inbound, IncomingMessage, LengthUnit, Limits, Markup, Outbound, Progress, Reconciliation, Rooms,
-    SenderId,
+    Inbound, IncomingMessage, Limits, Outbound, Progress, Reconciliation, Rooms, SenderId,
 };
 use adjutant_config::{ChannelConfig, Config, Platform, Policy, Secret};
 use adjutant_engine::orchestrator::BasicMode;
@@ -84,14 +83,7 @@ impl ChatPort for Desk {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits {
-            text: usize::MAX,
-            unit: LengthUnit::Characters,
-            buttons: 9,
-            markup: Markup::Plain,
-            edits: false,
-            files: false,
-        }
+        Limits { edits: false, files: false }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let mut delivered = self.delivered.lock().unwrap();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant_chat::{
     Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
-    EventId, Finding, Inbound, IncomingMessage, IncomingReaction, IntakeOutcome, LengthUnit, Limits, Markup,
-    MessageEdit, Outbound, Progress, Reconciliation, Retract, SenderId,
+    EventId, Finding, Inbound, IncomingMessage, IncomingReaction, IntakeOutcome, Limits, MessageEdit,
+    Outbound, Progress, Reconciliation, Retract, SenderId,
 };
 use adjutant_config::{Config, ConnectConfig, People, Policy};
 use adjutant_engine::orchestrator::BasicMode;
@@ -130,14 +130,7 @@ impl ChatPort for Phone {
         "phone"
     }
     fn limits(&self) -> Limits {
-        Limits {
-            text: SHORT,
-            unit: LengthUnit::Characters,
-            buttons: 3,
-            markup: Markup::Plain,
-            edits: true,
-            files: *self.files.lock().unwrap() != Files::Unknown,
-        }
+        Limits { edits: true, files: *self.files.lock().unwrap() != Files::Unknown }
     }
     fn parts(&self, outbound: &Outbound) -> usize {
         outbound.parts(texts(outbound))

@@ -1,6 +1,6 @@
 //! The forms of a message, each plainer than the one before, for a platform that refuses what it was given.
 
-use crate::{Block, Inline, Limits, Outbound, RichText, split};
+use crate::{Block, Inline, LengthUnit, Outbound, RichText, split};
 
 /// A small part is this fraction of the longest.
 const SMALL: usize = 4;
@@ -28,15 +28,16 @@ pub trait TextPart: Sized {
 }
 
 impl Outbound {
-    /// The texts to send in this message's form, from those of its whole text with markup.
-    pub fn texts<P: TextPart>(&self, rich: Vec<P>, limits: Limits) -> Vec<P> {
+    /// The texts to send in this message's form, from those of its whole text with markup. A platform takes texts of at
+    /// most this length, in its own unit.
+    pub fn texts<P: TextPart>(&self, rich: Vec<P>, longest: usize, unit: LengthUnit) -> Vec<P> {
         let mut texts: Vec<String> = rich.iter().map(P::plain).collect();
         match self.form {
             Form::Rich => return rich,
             Form::Plain => {}
             Form::Small(from) => {
                 let rest = texts.split_off(from.min(texts.len()));
-                texts.extend(small(&rest.join("\n\n"), limits));
+                texts.extend(small(&rest.join("\n\n"), longest, unit));
             }
             Form::File(from) => texts.resize(from, String::new()),
         }
@@ -45,10 +46,10 @@ impl Outbound {
 }
 
 /// A text in small parts, none of them blank.
-fn small(text: &str, limits: Limits) -> Vec<String> {
+fn small(text: &str, longest: usize, unit: LengthUnit) -> Vec<String> {
     let lines = text.split('\n').flat_map(|line| [Inline::Text(line.to_owned()), Inline::Break]).collect();
     let text = RichText { blocks: vec![Block::Paragraph(lines)] };
-    let parts = split(&text, limits.text.div_ceil(SMALL), |part| limits.unit.length(&part.plain()));
+    let parts = split(&text, longest.div_ceil(SMALL), |part| unit.length(&part.plain()));
     let texts = parts.iter().map(|part| part.plain().trim_matches('\n').to_owned());
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
@@ -56,16 +57,9 @@ fn small(text: &str, limits: Limits) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Address, LengthUnit, Markup};
+    use crate::Address;
 
-    const LIMITS: Limits = Limits {
-        text: 40,
-        unit: LengthUnit::Characters,
-        buttons: 0,
-        markup: Markup::Plain,
-        edits: false,
-        files: true,
-    };
+    const LONGEST: usize = 40;
 
     /// With markup, or without.
     #[derive(Debug, PartialEq)]
@@ -96,7 +90,8 @@ mod tests {
             voice: None,
         };
         let rich = [("<b>first</b>", "first"), ("<i>one two\nthree</i>", "one two\nthree"), ("x", "four")];
-        outbound.texts(rich.map(|(rich, plain)| Part(rich, plain.to_owned())).into(), LIMITS)
+        let rich = rich.map(|(rich, plain)| Part(rich, plain.to_owned())).into();
+        outbound.texts(rich, LONGEST, LengthUnit::Characters)
     }
 
     #[test]
@@ -114,10 +109,10 @@ mod tests {
     #[test]
     fn small_parts_hold_the_whole_text_and_none_is_blank() {
         let text = format!("\n\n  \n{}\n\n\n🦀{}", "word ".repeat(30), "y".repeat(25));
-        let parts = small(&text, LIMITS);
+        let parts = small(&text, LONGEST, LengthUnit::Characters);
         assert!(parts.iter().all(|part| !part.trim().is_empty() && part.chars().count() <= 10), "{parts:?}");
         let letters = |text: &str| text.split_whitespace().collect::<String>();
         assert_eq!(letters(&parts.concat()), letters(&text));
-        assert_eq!(small(" \n ", LIMITS), [""; 0]);
+        assert_eq!(small(" \n ", LONGEST, LengthUnit::Characters), [""; 0]);
     }
 }

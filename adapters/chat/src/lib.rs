@@ -29,7 +29,7 @@ pub use check::{CheckStatus, Finding};
 pub use commands::{COMMANDS, SlashCommand, is_command};
 pub use form::{Form, TextPart};
 pub use inbound::{ButtonPress, Inbound, IncomingMessage, IncomingReaction, Mention, MessageEdit, Received};
-pub use limits::{LengthUnit, Limits, Markup};
+pub use limits::{LengthUnit, Limits};
 pub use live_text::{CONTINUED, LiveText, continued, is_told, unchanged};
 pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, OutgoingPart, Progress};
 pub use port::{

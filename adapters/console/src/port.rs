@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, AnswerDraft, ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, LengthUnit,
-    Limits, Markup, Outbound, Progress, Reconciliation, sanitized,
+    Address, AnswerDraft, ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, Limits,
+    Outbound, Progress, Reconciliation, sanitized,
 };
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -196,15 +196,7 @@ impl ChatPort for ConsolePort {
     }
 
     fn limits(&self) -> Limits {
-        let markup = if self.style == Style::Json { Markup::Markdown } else { Markup::Terminal };
-        Limits {
-            text: usize::MAX,
-            unit: LengthUnit::Characters,
-            buttons: usize::MAX,
-            markup,
-            edits: false,
-            files: false,
-        }
+        Limits { edits: false, files: false }
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

@@ -47,7 +47,7 @@ impl ChatPort for Discord {
     }
 
     fn limits(&self) -> Limits {
-        render::LIMITS
+        Limits { edits: true, files: true }
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {

@@ -6,19 +6,16 @@
 mod inline;
 
 use adjutant_chat::richtext::markup::{Line, LineMarkup, ZERO_WIDTH_SPACE, button_label};
-use adjutant_chat::{Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, split};
+use adjutant_chat::{Choice, Inline, LengthUnit, Outbound, RichText, TextPart, split};
 use serde_json::{Value, json};
 
-/// What fits into a message. According to Discord's staff it counts code points:
+/// The longest text of a message, and how it is counted. According to Discord's staff it counts code points:
 /// <https://github.com/discord/discord-api-docs/issues/1315>.
-pub(crate) const LIMITS: Limits = Limits {
-    text: 2_000,
-    unit: LengthUnit::Characters,
-    buttons: 25,
-    markup: Markup::Markdown,
-    edits: true,
-    files: true,
-};
+const MAX_LENGTH: usize = 2_000;
+const UNIT: LengthUnit = LengthUnit::Characters;
+
+/// Buttons of one message.
+const BUTTONS: usize = 25;
 
 /// The longest label of a button, in characters.
 const LABEL: usize = 80;
@@ -28,14 +25,14 @@ const ROW: usize = 5;
 
 /// The text of each message that a markdown text takes; at least one, none empty.
 pub(crate) fn parts(markdown: &str) -> Vec<String> {
-    let parts = split(&RichText::parse(markdown), LIMITS.text, |part| LIMITS.unit.length(&rendered(part)));
+    let parts = split(&RichText::parse(markdown), MAX_LENGTH, |part| UNIT.length(&rendered(part)));
     parts.iter().map(rendered).collect()
 }
 
 /// The texts of the messages that our message takes in its form.
 pub(crate) fn texts(outbound: &Outbound) -> Vec<String> {
     let rich = parts(&outbound.text).into_iter().map(Content).collect();
-    outbound.texts(rich, LIMITS).into_iter().map(|content: Content| content.0).collect()
+    outbound.texts(rich, MAX_LENGTH, UNIT).into_iter().map(|content: Content| content.0).collect()
 }
 
 /// The text of a message. Discord reads markup in each, so a plain one is only without buttons.
@@ -57,7 +54,7 @@ pub(crate) fn buttons(choices: &[Choice]) -> Value {
         json!({"type": 2, "style": 2, "label": label, "custom_id": choice.id})
     };
     let row = |row: &[Choice]| json!({"type": 1, "components": row.iter().map(button).collect::<Vec<_>>()});
-    choices.get(..LIMITS.buttons).unwrap_or(choices).chunks(ROW).map(row).collect()
+    choices.get(..BUTTONS).unwrap_or(choices).chunks(ROW).map(row).collect()
 }
 
 fn rendered(text: &RichText) -> String {

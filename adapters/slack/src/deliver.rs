@@ -47,7 +47,7 @@ impl ChatPort for Slack {
     }
 
     fn limits(&self) -> Limits {
-        render::LIMITS
+        Limits { edits: true, files: true }
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {

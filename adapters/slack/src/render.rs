@@ -7,9 +7,7 @@
 mod inline;
 
 use adjutant_chat::richtext::markup::{Line, LineMarkup, ZERO_WIDTH_SPACE, button_label};
-use adjutant_chat::{
-    Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, sanitized, split,
-};
+use adjutant_chat::{Choice, Inline, LengthUnit, Outbound, RichText, TextPart, sanitized, split};
 use serde_json::{Value, json};
 
 /// The longest text of one section, in characters.
@@ -20,14 +18,8 @@ const SECTION: usize = 3_000;
 /// limit; 11,341 characters were refused: <https://github.com/slackapi/bolt-js/issues/2867>.
 const SECTIONS: usize = 3;
 
-pub(crate) const LIMITS: Limits = Limits {
-    text: SECTION * SECTIONS,
-    unit: LengthUnit::Characters,
-    buttons: 25,
-    markup: Markup::Markdown,
-    edits: true,
-    files: true,
-};
+/// Buttons of one message.
+const BUTTONS: usize = 25;
 
 /// The longest label of a button, in characters.
 /// Source: <https://docs.slack.dev/reference/block-kit/block-elements/button-element>
@@ -45,7 +37,8 @@ pub(crate) struct MessagePart {
 
 /// The messages that a markdown text takes; at least one.
 pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
-    let sections = split(&RichText::parse(markdown), SECTION, |part| LIMITS.unit.length(&rendered(part)));
+    let sections =
+        split(&RichText::parse(markdown), SECTION, |part| LengthUnit::Characters.length(&rendered(part)));
     let part = |sections: &[RichText]| {
         let plain: Vec<String> = sections.iter().map(RichText::plain).collect();
         MessagePart {
@@ -58,7 +51,7 @@ pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
 
 /// The messages that our message's text takes in its form.
 pub(crate) fn texts(outbound: &Outbound) -> Vec<MessagePart> {
-    outbound.texts(parts(&outbound.text), LIMITS)
+    outbound.texts(parts(&outbound.text), SECTION * SECTIONS, LengthUnit::Characters)
 }
 
 impl TextPart for MessagePart {
@@ -82,7 +75,7 @@ impl MessagePart {
         };
         let mut blocks: Vec<Value> = self.sections.iter().map(section).collect();
         if !choices.is_empty() {
-            let choices = choices.get(..LIMITS.buttons).unwrap_or(choices);
+            let choices = choices.get(..BUTTONS).unwrap_or(choices);
             blocks
                 .push(json!({"type": "actions", "elements": choices.iter().map(button).collect::<Vec<_>>()}));
         }

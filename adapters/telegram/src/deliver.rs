@@ -81,7 +81,7 @@ impl ChatPort for Telegram {
     }
 
     fn limits(&self) -> Limits {
-        render::LIMITS
+        Limits { edits: true, files: true }
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {

@@ -5,22 +5,11 @@
 
 use adjutant_chat::richtext::markup::list_marker;
 use adjutant_chat::richtext::{aligned_table, link_target};
-use adjutant_chat::{
-    Block, Choice, Inline, LengthUnit, Limits, Markup, Outbound, RichText, TextPart, one_line, split,
-};
+use adjutant_chat::{Block, Choice, Inline, LengthUnit, Outbound, RichText, TextPart, one_line, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
-/// What fits into a message. <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
-pub(crate) const LIMITS: Limits = Limits {
-    text: MAX_LENGTH,
-    unit: LengthUnit::Utf16,
-    buttons: 100,
-    markup: Markup::Html,
-    edits: true,
-    files: true,
-};
-
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
+/// Source: <https://core.telegram.org/bots/api#sendmessage>
 const MAX_LENGTH: usize = 4_096;
 
 /// Telegram ignores a message's entities after the hundredth, and with them the addresses of links.
@@ -51,7 +40,7 @@ pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
 
 /// The messages that our message's text takes in its form.
 pub(crate) fn texts(outbound: &Outbound) -> Vec<MessagePart> {
-    outbound.texts(parts(&outbound.text), LIMITS)
+    outbound.texts(parts(&outbound.text), MAX_LENGTH, LengthUnit::Utf16)
 }
 
 impl TextPart for MessagePart {

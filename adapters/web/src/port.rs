@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use adjutant_chat::{
     Address, AnswerDraft, ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, DownloadError,
-    FileDownload, Finding, LengthUnit, Limits, Markup, Outbound, Reconciliation,
+    FileDownload, Finding, Limits, Outbound, Reconciliation,
 };
 use async_trait::async_trait;
 
@@ -58,15 +58,8 @@ impl ChatPort for Web {
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            text: usize::MAX,
-            unit: LengthUnit::Characters,
-            buttons: 100,
-            markup: Markup::Html,
-            edits: false,
-            // The page shows the file of an outbox row itself.
-            files: false,
-        }
+        // The page shows the file of an outbox row itself.
+        Limits { edits: false, files: false }
     }
 
     async fn show_draft(&self, draft: &AnswerDraft<'_>) -> Delivery {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use adjutant_chat::{
     Address, Attachment, ChatPort, Delivery, DownloadError, EventId, FileDownload, Inbound, IncomingMessage,
-    LengthUnit, Limits, Markup, Outbound, Reconciliation, RemoteFile, SenderId,
+    Limits, Outbound, Reconciliation, RemoteFile, SenderId,
 };
 use adjutant_config::{Config, People};
 use adjutant_engine::orchestrator::BasicMode;
@@ -100,14 +100,7 @@ impl ChatPort for Desk {
         CHANNEL
     }
     fn limits(&self) -> Limits {
-        Limits {
-            text: usize::MAX,
-            unit: LengthUnit::Characters,
-            buttons: 9,
-            markup: Markup::Plain,
-            edits: false,
-            files: false,
-        }
+        Limits { edits: false, files: false }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let mut sent = self.sent.lock();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Connection, Delivery, Finding, IntakeOutcome, LengthUnit,
-    Limits, Markup, Outbound, Reconciliation, Retract,
+    Address, ChannelIntake, ChatPort, Choice, Connection, Delivery, Finding, IntakeOutcome, Limits, Outbound,
+    Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -151,14 +151,7 @@ impl ChatPort for Phone {
         CHANNEL
     }
     fn limits(&self) -> Limits {
-        Limits {
-            text: LENGTH,
-            unit: LengthUnit::Characters,
-            buttons: 9,
-            markup: Markup::Plain,
-            edits: true,
-            files: false,
-        }
+        Limits { edits: true, files: false }
     }
     fn parts(&self, outbound: &Outbound) -> usize {
         outbound.parts(texts(outbound))

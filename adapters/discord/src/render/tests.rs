@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn every_part_fits_and_is_something(text in pieces(), times in 1_usize..30) {
         for part in parts(&text.repeat(times)) {
-            prop_assert!((1..=LIMITS.text).contains(&part.trim().chars().count()), "{} characters", part.chars().count());
+            prop_assert!((1..=MAX_LENGTH).contains(&part.trim().chars().count()), "{} characters", part.chars().count());
         }
     }
 
