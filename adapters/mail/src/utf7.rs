@@ -1,6 +1,11 @@
 //! Modified UTF-7, the encoding of IMAP folder names (RFC 3501 §5.1.3).
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,";
+use base64::alphabet::IMAP_MUTF7;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+use base64::prelude::Engine;
+
+/// Bits that are left over count for nothing.
+const BASE64: GeneralPurpose = GeneralPurpose::new(&IMAP_MUTF7, NO_PAD.with_decode_allow_trailing_bits(true));
 
 pub(crate) fn encode(name: &str) -> String {
     let mut encoded = String::new();
@@ -21,26 +26,10 @@ pub(crate) fn encode(name: &str) -> String {
 }
 
 fn flush(utf16: &mut Vec<u16>, encoded: &mut String) {
-    if utf16.is_empty() {
-        return;
+    if !utf16.is_empty() {
+        let bytes: Vec<u8> = utf16.drain(..).flat_map(u16::to_be_bytes).collect();
+        encoded.push_str(&format!("&{}-", BASE64.encode(bytes)));
     }
-    encoded.push('&');
-    let (mut bits, mut count) = (0u32, 0u32);
-    for unit in utf16.drain(..) {
-        bits = (bits << 16) | u32::from(unit);
-        count += 16;
-        while count >= 6 {
-            count -= 6;
-            encoded.push(sextet(bits >> count));
-        }
-        bits &= (1 << count) - 1;
-    }
-    encoded.extend((count > 0).then(|| sextet(bits << (6 - count))));
-    encoded.push('-');
-}
-
-fn sextet(bits: u32) -> char {
-    ALPHABET.get((bits & 63) as usize).map_or('A', |byte| char::from(*byte))
 }
 
 /// A folder's name as people read it. What is no modified UTF-7 stays as it is.
@@ -62,17 +51,8 @@ pub(crate) fn decode(encoded: &str) -> String {
 }
 
 fn units(coded: &str) -> Option<String> {
-    let (mut bits, mut count, mut units) = (0u32, 0u32, Vec::new());
-    for byte in coded.bytes() {
-        let value = ALPHABET.iter().position(|known| *known == byte)?;
-        bits = (bits << 6) | u32::try_from(value).ok()?;
-        count += 6;
-        if count >= 16 {
-            count -= 16;
-            units.push(u16::try_from(bits >> count).ok()?);
-            bits &= (1 << count) - 1;
-        }
-    }
+    let bytes = BASE64.decode(coded).ok()?;
+    let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_be_bytes(*unit)).collect();
     String::from_utf16(&units).ok()
 }
 
