@@ -323,57 +323,41 @@ pub enum PageAction {
 }
 
 impl PageAction {
-    const NAMES: [(Self, &str); 21] = [
-        (Self::AddTask, "add-task"),
-        (Self::EditTask, "edit-task"),
-        (Self::CompleteTask, "done"),
-        (Self::ReopenTask, "reopen"),
-        (Self::DeleteTask, "task"),
-        (Self::PauseSchedule, "pause-schedule"),
-        (Self::ResumeSchedule, "resume-schedule"),
-        (Self::DeleteSchedule, "schedule"),
-        (Self::EditMemory, "edit-memory"),
-        (Self::DeleteMemory, "memory"),
-        (Self::DeletePlan, "plan"),
-        (Self::CancelPlan, "cancel-plan"),
-        (Self::Retry, "retry"),
-        (Self::Approve, "approve"),
-        (Self::EditRoom, "edit-room"),
-        (Self::EndRule, "rule"),
-        (Self::PauseWatch, "pause-watch"),
-        (Self::ResumeWatch, "resume-watch"),
-        (Self::StopWatch, "stop-watch"),
-        (Self::WatchMail, "watch-mail"),
-        (Self::WatchMeetings, "watch-meetings"),
+    /// Each with its name, and with what its button says.
+    const ALL: [(Self, &str, fn() -> String); 21] = [
+        (Self::AddTask, "add-task", page_tables::add),
+        (Self::EditTask, "edit-task", page_tables::edit),
+        (Self::CompleteTask, "done", page_tables::complete),
+        (Self::ReopenTask, "reopen", page_tables::reopen),
+        (Self::DeleteTask, "task", page_tables::delete),
+        (Self::PauseSchedule, "pause-schedule", page_tables::pause),
+        (Self::ResumeSchedule, "resume-schedule", page_tables::resume),
+        (Self::DeleteSchedule, "schedule", page_tables::delete),
+        (Self::EditMemory, "edit-memory", page_tables::edit),
+        (Self::DeleteMemory, "memory", page_tables::delete),
+        (Self::DeletePlan, "plan", page_tables::delete),
+        (Self::CancelPlan, "cancel-plan", page_tables::cancel),
+        (Self::Retry, "retry", page_tables::send_again),
+        (Self::Approve, "approve", page_tables::let_in),
+        (Self::EditRoom, "edit-room", page_tables::edit),
+        (Self::EndRule, "rule", page_tables::end),
+        (Self::PauseWatch, "pause-watch", page_tables::pause),
+        (Self::ResumeWatch, "resume-watch", page_tables::resume),
+        (Self::StopWatch, "stop-watch", page_tables::stop),
+        (Self::WatchMail, "watch-mail", page_tables::watch),
+        (Self::WatchMeetings, "watch-meetings", page_tables::watch),
     ];
 
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(act, _)| *act == self).map_or("", |(_, name)| name)
+        Self::ALL.iter().find(|(act, ..)| *act == self).map_or("", |(_, name, _)| name)
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(_, other)| *other == name).map(|(act, _)| *act)
+        Self::ALL.iter().find(|(_, other, _)| *other == name).map(|(act, ..)| *act)
     }
 
-    /// What its button says.
     pub fn label(self) -> String {
-        match self {
-            Self::AddTask => page_tables::add(),
-            Self::EditTask | Self::EditMemory | Self::EditRoom => page_tables::edit(),
-            Self::CompleteTask => page_tables::complete(),
-            Self::ReopenTask => page_tables::reopen(),
-            Self::PauseSchedule | Self::PauseWatch => page_tables::pause(),
-            Self::ResumeSchedule | Self::ResumeWatch => page_tables::resume(),
-            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory | Self::DeletePlan => {
-                page_tables::delete()
-            }
-            Self::CancelPlan => page_tables::cancel(),
-            Self::Retry => page_tables::send_again(),
-            Self::Approve => page_tables::let_in(),
-            Self::EndRule => page_tables::end(),
-            Self::StopWatch => page_tables::stop(),
-            Self::WatchMail | Self::WatchMeetings => page_tables::watch(),
-        }
+        Self::ALL.iter().find(|(act, ..)| *act == self).map_or_else(String::new, |(.., label)| label())
     }
 
     /// What of it can't be undone, which the reader is told before they do it.
