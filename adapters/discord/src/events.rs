@@ -29,9 +29,7 @@ use tokio::time::{Instant, sleep};
 use self::gateway::{Data, Disconnect, GatewayEvent, Session};
 pub(crate) use self::roles::Roles;
 use crate::Discord;
-use crate::receive::{
-    self, BotIdentity, Interaction, InteractionEvent, InteractionToken, MessageObject, MessageUpdate,
-};
+use crate::receive::{self, BotIdentity, Interaction, InteractionToken, MessageObject, MessageUpdate};
 use crate::rest::{self, ApiError};
 
 /// The gateway's close codes for an unknown token and for an intent that is off.
@@ -273,17 +271,14 @@ impl Discord {
         let Ok(me) = self.me().await else { return };
         let bot = BotIdentity { channel: &self.channel, me, role: None };
         let interacted = read::<Interaction>(frame).and_then(|one| receive::interaction(one, bot));
-        let (inbound, token, answer) = match interacted {
+        let Some((inbound, token)) = interacted else { return intake.report(ConnectionEvent::Ignored) };
+        let answer = match &inbound {
             // Only the person sees this sign that the command was taken; the answer is a message.
-            Some(InteractionEvent::Command(message, token)) => {
-                let sign = format!("`{}` ✓", message.text.split(' ').next().unwrap_or_default());
-                (Inbound::Message(message), token, only_for_them(&sign))
+            Inbound::Message(command) => {
+                only_for_them(&format!("`{}` ✓", command.text.split(' ').next().unwrap_or_default()))
             }
             // Deferred: the engine edits the message with the button.
-            Some(InteractionEvent::ButtonPress(press, token)) => {
-                (Inbound::ButtonPress(press), token, json!({"type": 6}))
-            }
-            None => return intake.report(ConnectionEvent::Ignored),
+            Inbound::ButtonPress(_) => json!({"type": 6}),
         };
         match intake.accept(inbound).await {
             Ok(IntakeOutcome::Accepted) => self.acknowledge(&token, &answer).await,

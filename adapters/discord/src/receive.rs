@@ -3,32 +3,18 @@
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, IncomingReaction, Mention, MessageEdit,
-    Received, RemoteFile, SenderId, VoiceNote, is_audio, one_line,
+    Address, Attachment, ButtonPress, EventId, Inbound, IncomingMessage, IncomingReaction, Mention,
+    MessageEdit, Received, RemoteFile, SenderId, VoiceNote, is_audio, one_line,
 };
 use adjutant_l10n::channels;
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
-/// An interaction, and what is needed to acknowledge it.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum InteractionEvent {
-    Command(IncomingMessage, InteractionToken),
-    ButtonPress(ButtonPress, InteractionToken),
-}
-
-/// The right to respond to one interaction.
-#[derive(Clone, PartialEq)]
+/// The right to respond to one interaction. It can't be printed.
 pub(crate) struct InteractionToken {
     pub(crate) id: InteractionId,
     pub(crate) token: String,
-}
-
-impl std::fmt::Debug for InteractionToken {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "InteractionToken({})", self.id)
-    }
 }
 
 /// Who we are: the configured channel, our own account, and our own role if it was mentioned.
@@ -275,8 +261,11 @@ struct Choice {
 const COMMAND: u64 = 2;
 const COMPONENT: u64 = 3;
 
-/// Reads an interaction; nothing if it is not understood.
-pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Option<InteractionEvent> {
+/// Reads an interaction, and what is needed to acknowledge it; nothing if it is not understood.
+pub(crate) fn interaction(
+    interaction: Interaction,
+    bot: BotIdentity<'_>,
+) -> Option<(Inbound, InteractionToken)> {
     let Interaction { id, token, kind, channel_id, guild_id, member, user, data } = interaction;
     let (nick, in_guild) = member.map(|member| (member.nick, member.user)).unwrap_or_default();
     let account = in_guild.or(user)?;
@@ -299,12 +288,12 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
                 text,
                 ..IncomingMessage::default()
             };
-            Some(InteractionEvent::Command(message, token))
+            Some((Inbound::Message(message), token))
         }
         COMPONENT => {
             let (event, button) = (EventId(format!("press:{id}")), data.custom_id?);
             let press = ButtonPress { event, address, sender, sender_name, direct, button };
-            Some(InteractionEvent::ButtonPress(press, token))
+            Some((Inbound::ButtonPress(press), token))
         }
         _ => None,
     }
