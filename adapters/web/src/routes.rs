@@ -63,7 +63,9 @@ pub(crate) struct Site {
     wrong_codes: Mutex<Option<(Instant, u32)>>,
 }
 
+/// Who asks, with all that answers need.
 pub(crate) struct SignedIn {
+    site: Arc<Site>,
     viewer: Viewer,
     secret: String,
     token: String,
@@ -202,7 +204,7 @@ async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) ->
 
 impl Site {
     /// Who asks; without a session, what to answer instead.
-    async fn signed_in(&self, headers: &HeaderMap) -> Result<SignedIn, Response> {
+    async fn signed_in(self: &Arc<Self>, headers: &HeaderMap) -> Result<SignedIn, Response> {
         let secret = secret(headers, &self.guard).map(str::to_owned);
         let Some(secret) = secret else {
             // A link on another site: the browser keeps the cookie back the first time.
@@ -214,7 +216,7 @@ impl Site {
         match self.backend.viewer(&secret).await {
             Ok(Some(mut viewer)) => {
                 viewer.zone = zone(headers);
-                Ok(SignedIn { viewer, token: form_token(&secret), secret })
+                Ok(SignedIn { site: self.clone(), viewer, token: form_token(&secret), secret })
             }
             Ok(None) => Err(self.sign_in_first(headers, Some(&page_login::signed_out()))),
             Err(Unavailable) => Err(unavailable()),

@@ -13,10 +13,10 @@ use crate::passkeys::RelyingParty;
 use crate::session::begin;
 
 /// What a browser is asked for a new passkey.
-pub(super) async fn creation(State(site): Shared, SignedIn { viewer, .. }: SignedIn) -> Answer {
-    let known = site.backend.passkeys(&viewer).await?;
-    let challenge = site.backend.challenge(&viewer.session).await?;
-    Ok(options(&site, |page| page.creation(&viewer, &challenge, &known)))
+pub(super) async fn creation(who: SignedIn) -> Answer {
+    let known = who.site.backend.passkeys(&who.viewer).await?;
+    let challenge = who.site.backend.challenge(&who.viewer.session).await?;
+    Ok(options(&who.site, |page| page.creation(&who.viewer, &challenge, &known)))
 }
 
 /// What a browser is asked to sign in.
@@ -32,22 +32,18 @@ fn options(site: &Site, options: impl FnOnce(&RelyingParty) -> Json) -> Response
     }
 }
 
-pub(super) async fn change(
-    State(site): Shared,
-    headers: HeaderMap,
-    Form(SignedIn { viewer, .. }, fields): Form,
-) -> Answer {
+pub(super) async fn change(headers: HeaderMap, Form(who, fields): Form) -> Answer {
     if let Some(key) = fields.get("remove") {
-        site.backend.remove_passkey(&viewer, key).await?;
+        who.site.backend.remove_passkey(&who.viewer, key).await?;
         return Ok(see("/sessions"));
     }
-    let page = site.guard.relying_party.as_ref();
-    if let Some(made) = page.and_then(|page| page.created(&viewer, &fields))
-        && site.backend.add_passkey(&viewer, made, browser(&headers)).await?
+    let page = who.site.guard.relying_party.as_ref();
+    if let Some(made) = page.and_then(|page| page.created(&who.viewer, &fields))
+        && who.site.backend.add_passkey(&who.viewer, made, browser(&headers)).await?
     {
         return Ok(see("/sessions"));
     }
-    site.backend.refused("passkey");
+    who.site.backend.refused("passkey");
     Err((StatusCode::FORBIDDEN, page_passkeys::not_added()).into_response())
 }
 

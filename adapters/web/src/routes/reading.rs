@@ -28,101 +28,84 @@ pub(super) async fn login_form(State(site): Shared, RawQuery(asked): RawQuery) -
     Html(pages::login(left.as_deref(), site.guard.passkeys()))
 }
 
-pub(super) async fn now(State(site): Shared, signed_in: SignedIn) -> Answer {
-    let after = site.backend.latest().await?;
-    let now = site.backend.now(&signed_in.viewer).await?;
-    let frame = signed_in.live_frame(page::now(), "/", after, true);
+pub(super) async fn now(who: SignedIn) -> Answer {
+    let after = who.site.backend.latest().await?;
+    let now = who.site.backend.now(&who.viewer).await?;
+    let frame = who.live_frame(page::now(), "/", after, true);
     Ok(Html(pages::now(&frame, &now)).into_response())
 }
 
-pub(super) async fn talk(State(site): Shared, RawQuery(asked): RawQuery, signed_in: SignedIn) -> Answer {
+pub(super) async fn talk(RawQuery(asked): RawQuery, who: SignedIn) -> Answer {
     let asked = query(asked);
-    let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
+    let person = asked.get("person").unwrap_or(&who.viewer.person).to_owned();
     let before = asked.get("before").and_then(|before| before.parse().ok());
     let channel = asked.get("channel").unwrap_or_default();
-    let after = site.backend.latest().await?;
-    let timeline = site.backend.timeline(&signed_in.viewer, &person, before, channel).await?;
-    let timeline = timeline.ok_or_else(|| missing(&signed_in))?;
-    let mut frame = signed_in.frame(page::conversation(), "/talk");
+    let after = who.site.backend.latest().await?;
+    let timeline = who.site.backend.timeline(&who.viewer, &person, before, channel).await?;
+    let timeline = timeline.ok_or_else(|| missing(&who))?;
+    let mut frame = who.frame(page::conversation(), "/talk");
     frame.live = before.is_none().then(|| (after.to_string(), person));
     Ok(Html(pages::talk(&frame, &timeline, before.is_none())).into_response())
 }
 
-pub(super) async fn turn(
-    State(site): Shared,
-    Path(key): Path<String>,
-    RawQuery(asked): RawQuery,
-    signed_in: SignedIn,
-) -> Answer {
+pub(super) async fn turn(Path(key): Path<String>, RawQuery(asked): RawQuery, who: SignedIn) -> Answer {
     let asked = query(asked);
     let skip = asked.get("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0);
-    let after = site.backend.latest().await?;
-    let turn = site.backend.turn(&signed_in.viewer, &key, skip).await?;
-    let turn = turn.ok_or_else(|| missing(&signed_in))?;
+    let after = who.site.backend.latest().await?;
+    let turn = who.site.backend.turn(&who.viewer, &key, skip).await?.ok_or_else(|| missing(&who))?;
     if asked.get("part").is_some() {
-        let part = pages::turn(&turn.at_most(PART_ROWS), &signed_in.token);
+        let part = pages::turn(&turn.at_most(PART_ROWS), &who.token);
         return Ok(Html(part.into_string()).into_response());
     }
-    let mut frame = signed_in.frame(page_talk::one_request(), "/talk");
+    let mut frame = who.frame(page_talk::one_request(), "/talk");
     frame.live = Some((after.to_string(), turn.person.clone()));
     Ok(Html(pages::trace(&frame, &turn)).into_response())
 }
 
-pub(super) async fn details(
-    State(site): Shared,
-    Path(key): Path<String>,
-    RawQuery(asked): RawQuery,
-    signed_in: SignedIn,
-) -> Answer {
-    let details = site.backend.details(&signed_in.viewer, &key).await?;
-    let details = details.ok_or_else(|| missing(&signed_in))?;
+pub(super) async fn details(Path(key): Path<String>, RawQuery(asked): RawQuery, who: SignedIn) -> Answer {
+    let details = who.site.backend.details(&who.viewer, &key).await?.ok_or_else(|| missing(&who))?;
     Ok(match query(asked).get("part") {
         Some(_) => Html(pages::details(&details).into_string()).into_response(),
         None => {
-            let frame = signed_in.frame(page_talk::details(), "/talk");
+            let frame = who.frame(page_talk::details(), "/talk");
             Html(pages::details_page(&frame, &details)).into_response()
         }
     })
 }
 
-pub(super) async fn people(State(site): Shared, signed_in: SignedIn) -> Answer {
-    if !signed_in.viewer.is_owner {
-        return Err(missing(&signed_in));
+pub(super) async fn people(who: SignedIn) -> Answer {
+    if !who.viewer.is_owner {
+        return Err(missing(&who));
     }
-    let after = site.backend.latest().await?;
-    let people = site.backend.people(&signed_in.viewer).await?;
-    let frame = signed_in.live_frame(page::people(), "/people", after, true);
+    let after = who.site.backend.latest().await?;
+    let people = who.site.backend.people(&who.viewer).await?;
+    let frame = who.live_frame(page::people(), "/people", after, true);
     Ok(Html(pages::people(&frame, &people)).into_response())
 }
 
-pub(super) async fn sessions(State(site): Shared, signed_in: SignedIn) -> Answer {
-    let sessions = site.backend.sessions(&signed_in.viewer).await?;
-    let passkeys = site.backend.passkeys(&signed_in.viewer).await?;
-    let frame = signed_in.frame(page::account(), "/sessions");
-    Ok(Html(pages::sessions(&frame, &sessions, &passkeys, site.guard.passkeys())).into_response())
+pub(super) async fn sessions(who: SignedIn) -> Answer {
+    let sessions = who.site.backend.sessions(&who.viewer).await?;
+    let passkeys = who.site.backend.passkeys(&who.viewer).await?;
+    let frame = who.frame(page::account(), "/sessions");
+    Ok(Html(pages::sessions(&frame, &sessions, &passkeys, who.site.guard.passkeys())).into_response())
 }
 
 /// The changes from `Last-Event-ID` or `after` on. An owner may follow somebody else.
-pub(super) async fn events(
-    State(site): Shared,
-    RawQuery(asked): RawQuery,
-    signed_in: SignedIn,
-    headers: HeaderMap,
-) -> Answer {
+pub(super) async fn events(RawQuery(asked): RawQuery, who: SignedIn, headers: HeaderMap) -> Answer {
     let asked = query(asked);
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
     let after: Option<Cursor> = last.or_else(|| asked.get("after")).and_then(|at| at.parse().ok());
     let after = after.ok_or_else(|| {
         (StatusCode::BAD_REQUEST, "after must be the place of a change, such as 0-12\n").into_response()
     })?;
-    let person = asked.get("person").unwrap_or(&signed_in.viewer.person).to_owned();
-    if person != signed_in.viewer.person && !signed_in.viewer.is_owner {
-        return Err(missing(&signed_in));
+    let person = asked.get("person").unwrap_or(&who.viewer.person).to_owned();
+    if person != who.viewer.person && !who.viewer.is_owner {
+        return Err(missing(&who));
     }
-    let session = signed_in.viewer.session.clone();
-    let wanted = Wanted { person, after, session, secret: signed_in.secret };
-    site.live.stream(wanted).ok_or_else(|| {
-        site.backend.refused("streams");
+    let session = who.viewer.session.clone();
+    let wanted = Wanted { person, after, session, secret: who.secret };
+    who.site.live.stream(wanted).ok_or_else(|| {
+        who.site.backend.refused("streams");
         unavailable()
     })
 }

@@ -2,21 +2,20 @@
 
 use adjutant_chat::Finding;
 use adjutant_l10n::page;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse};
 
-use super::{Answer, Form, Shared, SignedIn, Site, missing, see};
+use super::{Answer, Form, SignedIn, missing, see};
 use crate::pages;
 use crate::views::{SettingsEdit, SettingsOutcome};
 
-pub(super) async fn all(State(site): Shared, signed_in: SignedIn) -> Answer {
-    show(&site, &signed_in, StatusCode::OK, (&SettingsEdit::default(), &[], &[])).await
+pub(super) async fn all(who: SignedIn) -> Answer {
+    show(&who, StatusCode::OK, (&SettingsEdit::default(), &[], &[])).await
 }
 
-pub(super) async fn change(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    if !signed_in.viewer.is_owner {
-        return Err(missing(&signed_in));
+pub(super) async fn change(Form(who, fields): Form) -> Answer {
+    if !who.viewer.is_owner {
+        return Err(missing(&who));
     }
     let typed = fields.all().filter_map(|(name, text)| Some((name.strip_prefix("set.")?, text)));
     let edit = SettingsEdit {
@@ -26,36 +25,33 @@ pub(super) async fn change(State(site): Shared, Form(signed_in, fields): Form) -
         is_confirmed: fields.get("write").is_some(),
     };
     if let Some(part) = fields.get("test") {
-        let findings = site.settings.test(part).await?.ok_or_else(|| missing(&signed_in))?;
-        return show(&site, &signed_in, StatusCode::OK, (&edit, &[], &findings)).await;
+        let findings = who.site.settings.test(part).await?.ok_or_else(|| missing(&who))?;
+        return show(&who, StatusCode::OK, (&edit, &[], &findings)).await;
     }
     if fields.get("restart").is_some() {
-        site.settings.restart(&signed_in.viewer);
+        who.site.settings.restart(&who.viewer);
         return Ok(see("/"));
     }
-    match site.settings.change(&signed_in.viewer, &edit).await? {
+    match who.site.settings.change(&who.viewer, &edit).await? {
         SettingsOutcome::Written => Ok(see("/settings")),
         SettingsOutcome::Preview(preview) => {
-            let frame = signed_in.frame(page::settings(), "/settings");
+            let frame = who.frame(page::settings(), "/settings");
             Ok(Html(pages::settings_change(&frame, &edit, &preview)).into_response())
         }
-        SettingsOutcome::Refused(why) => {
-            show(&site, &signed_in, StatusCode::CONFLICT, (&edit, &why, &[])).await
-        }
+        SettingsOutcome::Refused(why) => show(&who, StatusCode::CONFLICT, (&edit, &why, &[])).await,
     }
 }
 
 /// The form with what was typed, why that wasn't accepted, and what a test has found.
 async fn show(
-    site: &Site,
-    signed_in: &SignedIn,
+    who: &SignedIn,
     status: StatusCode,
     (edit, refused, found): (&SettingsEdit, &[String], &[Finding]),
 ) -> Answer {
-    if !signed_in.viewer.is_owner {
-        return Err(missing(signed_in));
+    if !who.viewer.is_owner {
+        return Err(missing(who));
     }
-    let page = site.settings.settings(&signed_in.viewer).await?;
-    let frame = signed_in.frame(page::settings(), "/settings");
+    let page = who.site.settings.settings(&who.viewer).await?;
+    let frame = who.frame(page::settings(), "/settings");
     Ok((status, Html(pages::settings(&frame, &page, &edit.typed, (refused, found)))).into_response())
 }

@@ -2,13 +2,12 @@
 
 use adjutant_l10n::page;
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use futures::StreamExt;
 use tokio::time::timeout;
 
-use super::{Answer, Shared, SignedIn, UPLOAD_PATIENCE, unavailable};
+use super::{Answer, SignedIn, UPLOAD_PATIENCE, unavailable};
 use crate::pages::MAX_FILES;
 use crate::session::Fields;
 use crate::{Kept, Unavailable};
@@ -17,26 +16,21 @@ use crate::{Kept, Unavailable};
 const MAX_NAME: usize = 200;
 
 /// Takes one file, whose content is the body. Returns its key.
-pub(super) async fn upload(
-    State(site): Shared,
-    signed_in: SignedIn,
-    headers: HeaderMap,
-    body: Body,
-) -> Answer {
+pub(super) async fn upload(who: SignedIn, headers: HeaderMap, body: Body) -> Answer {
     let token = headers.get("x-form-token").and_then(|token| token.to_str().ok());
-    if token != Some(signed_in.token.as_str()) {
-        site.backend.refused("token");
+    if token != Some(who.token.as_str()) {
+        who.site.backend.refused("token");
         return Err((StatusCode::FORBIDDEN, page::form_out_of_date() + "\n").into_response());
     }
-    let Ok(_slot) = site.uploads.try_acquire() else { return Err(unavailable()) };
+    let Ok(_slot) = who.site.uploads.try_acquire() else { return Err(unavailable()) };
     let pieces = body.into_data_stream();
     let pieces = pieces.map(|piece| piece.map(|piece| piece.to_vec()).map_err(|_| Unavailable));
-    match timeout(UPLOAD_PATIENCE, site.backend.keep_upload(&signed_in.viewer, pieces.boxed())).await {
+    match timeout(UPLOAD_PATIENCE, who.site.backend.keep_upload(&who.viewer, pieces.boxed())).await {
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, page::too_slow() + "\n").into_response()),
         Ok(kept) => match kept? {
             Kept::As(key) => Ok(key.into_response()),
             Kept::Refused(why) => {
-                site.backend.refused("size");
+                who.site.backend.refused("size");
                 Err((StatusCode::PAYLOAD_TOO_LARGE, why + "\n").into_response())
             }
         },

@@ -60,20 +60,20 @@ fn next_page(next: Option<&str>) -> &str {
     next.filter(is_ours).unwrap_or("/")
 }
 
-pub(super) async fn sign_out(State(site): Shared, Form(signed_in, _): Form) -> Answer {
-    site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
-    Ok(([(SET_COOKIE, end(&site.guard))], see("/login?out")).into_response())
+pub(super) async fn sign_out(Form(who, _): Form) -> Answer {
+    who.site.backend.end_session(&who.viewer, &who.viewer.session).await?;
+    Ok(([(SET_COOKIE, end(&who.site.guard))], see("/login?out")).into_response())
 }
 
-pub(super) async fn end_session(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+pub(super) async fn end_session(Form(who, fields): Form) -> Answer {
     let session = fields.get("session").unwrap_or_default();
-    match site.backend.end_session(&signed_in.viewer, session).await? {
+    match who.site.backend.end_session(&who.viewer, session).await? {
         true => Ok(see("/sessions")),
-        false => Err(missing(&signed_in)),
+        false => Err(missing(&who)),
     }
 }
 
-pub(super) async fn say(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+pub(super) async fn say(Form(who, fields): Form) -> Answer {
     let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
     let once = fields.get("once").unwrap_or_default();
     let files = uploads(&fields);
@@ -81,43 +81,43 @@ pub(super) async fn say(State(site): Shared, Form(signed_in, fields): Form) -> A
     let spoken = spoken.and_then(|(key, seconds)| Some((key, seconds.parse().ok()?)));
     let is_empty = text.is_empty() && files.is_empty() && spoken.is_none();
     if is_empty || text.chars().count() > MAX_LENGTH || !is_once(once) {
-        return Err(not_a_text(&signed_in, MAX_LENGTH));
+        return Err(not_a_text(&who, MAX_LENGTH));
     }
-    site.backend.say(&signed_in.viewer, once, &text, &files, spoken).await?;
+    who.site.backend.say(&who.viewer, once, &text, &files, spoken).await?;
     Ok(see("/talk"))
 }
 
-pub(super) async fn press(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+pub(super) async fn press(Form(who, fields): Form) -> Answer {
     let refused = match fields.get("all") {
-        Some(answer) => site.backend.press_all(&signed_in.viewer, answer).await?,
-        None => site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await?,
+        Some(answer) => who.site.backend.press_all(&who.viewer, answer).await?,
+        None => who.site.backend.press(&who.viewer, fields.get("button").unwrap_or_default()).await?,
     };
-    Ok(done(&signed_in, refused, "/talk", page::not_accepted))
+    Ok(done(&who, refused, "/talk", page::not_accepted))
 }
 
-pub(super) async fn repeat(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    let is_done = site.backend.repeat(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
-    Ok(done(&signed_in, (!is_done).then(page::cannot_ask_again), "/talk", page::not_asked_again))
+pub(super) async fn repeat(Form(who, fields): Form) -> Answer {
+    let is_done = who.site.backend.repeat(&who.viewer, fields.get("turn").unwrap_or_default()).await?;
+    Ok(done(&who, (!is_done).then(page::cannot_ask_again), "/talk", page::not_asked_again))
 }
 
-pub(super) async fn stop(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
-    let is_done = site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await?;
-    Ok(done(&signed_in, (!is_done).then(page::cannot_stop), "/talk", page::not_stopped))
+pub(super) async fn stop(Form(who, fields): Form) -> Answer {
+    let is_done = who.site.backend.stop(&who.viewer, fields.get("turn").unwrap_or_default()).await?;
+    Ok(done(&who, (!is_done).then(page::cannot_stop), "/talk", page::not_stopped))
 }
 
 /// The key that the script subscribes with.
-pub(super) async fn push_key(State(site): Shared, _: SignedIn) -> Answer {
-    Ok(site.backend.push_key().await?.into_response())
+pub(super) async fn push_key(who: SignedIn) -> Answer {
+    Ok(who.site.backend.push_key().await?.into_response())
 }
 
-pub(super) async fn notify(State(site): Shared, Form(signed_in, fields): Form) -> Answer {
+pub(super) async fn notify(Form(who, fields): Form) -> Answer {
     let field = |name| fields.get(name).unwrap_or_default().to_owned();
     let what = NotifyOf::named(&field("of"));
     let at = PushAddress { endpoint: field("endpoint"), browser_key: field("p256dh"), auth: field("auth") };
-    if site.backend.notify_of(&signed_in.viewer, what, at).await? {
+    if who.site.backend.notify_of(&who.viewer, what, at).await? {
         Ok(see("/sessions"))
     } else {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        Err(answer(&signed_in, status, page::not_accepted(), &page_notify::not_reached()))
+        Err(answer(&who, status, page::not_accepted(), &page_notify::not_reached()))
     }
 }
