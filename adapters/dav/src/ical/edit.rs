@@ -69,7 +69,7 @@ impl Series {
         new.check(Some(&self.event()?))?;
         let sequence = self.next_sequence();
         let calendar = self.calendar.clone();
-        if let Some(vevent) = self.override_mut(&id)? {
+        if let Some(vevent) = self.override_mut(&id, &calendar)? {
             let old = CalendarEvent::read(vevent, &calendar)?;
             new.write(Some(&old), vevent);
             mark_changed(vevent, stamp, sequence);
@@ -222,18 +222,13 @@ impl Series {
     fn shift_instances(&mut self, old: &CalendarEvent, new: &CalendarEvent) -> Result<()> {
         let calendar = self.calendar.clone();
         let length = Length::between(&new.start, &new.end)?;
-        for node in &mut self.calendar.nodes {
-            let Node::Component(vevent) = node else { continue };
+        for vevent in self.vevents_mut() {
             let added = EventTime::read_each(vevent, "RDATE", &calendar)?;
-            if vevent.is("VEVENT") && !added.is_empty() {
+            if !added.is_empty() {
                 let lines = added.iter().map(|when| shifted(when, &old.start, &new.start).line("RDATE"));
                 vevent.set("RDATE", lines.collect::<Vec<_>>());
             }
-            let Some(id) =
-                EventTime::read(vevent, "RECURRENCE-ID", &calendar)?.filter(|_| vevent.is("VEVENT"))
-            else {
-                continue;
-            };
+            let Some(id) = EventTime::read(vevent, "RECURRENCE-ID", &calendar)? else { continue };
             let to = shifted(&id, &old.start, &new.start);
             let (start, _) = start_and_length(vevent, &calendar)?;
             if start.is_same(&id) {

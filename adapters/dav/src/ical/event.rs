@@ -1,6 +1,7 @@
 //! Calendar events and their form in iCalendar (`VEVENT`).
 
 use super::rule::RecurrenceRule;
+use super::series::start_and_length;
 use super::time::{EventTime, Length, duration_of};
 use crate::content::{Component, Line, Node, Property, escaped};
 use crate::{DavError, Result};
@@ -139,8 +140,7 @@ fn minutes_before(alarm: &Component) -> Option<u32> {
 
 impl CalendarEvent {
     pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self> {
-        let start = EventTime::read(vevent, "DTSTART", calendar)?
-            .ok_or_else(|| DavError::tool("the event has no start"))?;
+        let (start, length) = start_and_length(vevent, calendar)?;
         let status = match vevent.text("STATUS").to_ascii_uppercase().as_str() {
             "CANCELLED" => EventStatus::Cancelled,
             "TENTATIVE" => EventStatus::Tentative,
@@ -152,7 +152,7 @@ impl CalendarEvent {
         Ok(Self {
             uid: vevent.text("UID"),
             title: vevent.text("SUMMARY"),
-            end: Length::read(vevent, &start, calendar)?.after(&start),
+            end: length.after(&start),
             location: vevent.text("LOCATION"),
             notes: vevent.text("DESCRIPTION"),
             organizer: vevent.lines("ORGANIZER").next().map(Attendee::read),

@@ -43,17 +43,13 @@ impl Series {
         if event.organizer.is_none() || event.attendees.is_empty() {
             return Err(DavError::params("an invitation needs an organizer and attendees"));
         }
-        let mut calendar = self.calendar.clone();
-        calendar.set("METHOD", [Line::new("METHOD", &[], method)]);
-        for node in &mut calendar.nodes {
-            if let Node::Component(vevent) = node
-                && vevent.is("VEVENT")
-            {
-                // Our reminders are private.
-                vevent.nodes.retain(|node| !matches!(node, Node::Component(alarm) if alarm.is("VALARM")));
-                change(vevent);
-            }
+        let mut series = self.clone();
+        series.calendar.set("METHOD", [Line::new("METHOD", &[], method)]);
+        for vevent in series.vevents_mut() {
+            // Our reminders are private.
+            vevent.nodes.retain(|node| !matches!(node, Node::Component(alarm) if alarm.is("VALARM")));
+            change(vevent);
         }
-        Ok(Self { calendar }.text())
+        Ok(series.text())
     }
 }

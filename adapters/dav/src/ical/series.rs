@@ -106,13 +106,16 @@ impl Series {
         self.vevents_mut().find(|vevent| !is_override(vevent)).ok_or_else(no_master)
     }
 
-    pub(crate) fn override_mut(&mut self, instance: &EventTime) -> Result<Option<&mut Component>> {
-        for at in 0..self.calendar.nodes.len() {
-            let Some(Node::Component(part)) = self.calendar.nodes.get(at) else { continue };
-            let id = EventTime::read(part, "RECURRENCE-ID", &self.calendar)?;
-            if part.is("VEVENT") && id.is_some_and(|id| id.is_same(instance)) {
-                let Some(Node::Component(part)) = self.calendar.nodes.get_mut(at) else { return Ok(None) };
-                return Ok(Some(part));
+    /// The override of an instance; `calendar` is what it was read from.
+    pub(crate) fn override_mut(
+        &mut self,
+        instance: &EventTime,
+        calendar: &Component,
+    ) -> Result<Option<&mut Component>> {
+        for vevent in self.vevents_mut() {
+            let id = EventTime::read(vevent, "RECURRENCE-ID", calendar)?;
+            if id.is_some_and(|id| id.is_same(instance)) {
+                return Ok(Some(vevent));
             }
         }
         Ok(None)
