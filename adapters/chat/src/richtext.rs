@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 pub use link::link_target;
 pub use pulldown_cmark::Alignment;
-pub use table::aligned_table;
+pub use table::{aligned, aligned_table};
 
 /// Markdown for a text as a block of code whose fence the text can't close.
 pub fn fenced(text: &str) -> String {

@@ -1,12 +1,11 @@
 //! Pure: rich text as lines of a terminal. The text can't control the terminal; the only escape sequences are the
 //! colours added here, and only on request.
 
-mod table;
-
 use std::os::fd::AsFd;
 
+use adjutant_chat::richtext::aligned;
 use adjutant_chat::richtext::markup::list_marker;
-use adjutant_chat::{Block, Choice, Inline, RichText, one_line};
+use adjutant_chat::{Block, Cell, Choice, Inline, RichText, one_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How the terminal wants its text.
@@ -130,7 +129,7 @@ fn block(block: &Block, theme: Theme) -> Vec<String> {
             blocks(inner, narrower(theme, 2)).iter().map(|line| format!("{bar} {line}")).collect()
         }
         Block::List { start, items } => list(*start, items, theme),
-        Block::Table { header, rows, .. } => table::lines(header, rows, theme),
+        Block::Table { header, rows, .. } => table(header, rows, theme),
         Block::Rule => vec!["─".repeat(if theme.width == 0 { 20 } else { theme.width })],
     }
 }
@@ -149,6 +148,34 @@ fn list(start: Option<u64>, items: &[Vec<Block>], theme: Theme) -> Vec<String> {
         let mut inner = inner.into_iter();
         lines.push(format!("{marker}{}", inner.next().unwrap_or_default()));
         lines.extend(inner.map(|line| format!("{}{line}", " ".repeat(indent))));
+    }
+    lines
+}
+
+/// A table with its columns aligned; one that is too wide becomes a list of its rows.
+fn table(header: &[Cell], rows: &[Vec<Cell>], theme: Theme) -> Vec<String> {
+    let line = |cells: &[Cell], theme| cells.iter().map(|cell| on_one_line(cell, theme)).collect();
+    let head = line(header, Theme { colour: false, ..theme });
+    let most = if theme.width == 0 { usize::MAX } else { theme.width };
+    let body = rows.iter().map(|row| line(row, theme));
+    let Some(mut lines) = aligned(head, body, most, (" │ ", "─┼─"), width_of) else {
+        return listed(header, rows, theme);
+    };
+    lines[0] = painted(&lines[0], "1", theme);
+    lines
+}
+
+/// Each row as lines of "head: cell".
+fn listed(header: &[Cell], rows: &[Vec<Cell>], theme: Theme) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        for (name, cell) in header.iter().zip(row) {
+            let name = [Inline::Bold(name.clone()), Inline::Text(": ".to_owned())].to_vec();
+            lines.extend(wrapped(&[name, cell.clone()].concat(), theme, &[]));
+        }
     }
     lines
 }

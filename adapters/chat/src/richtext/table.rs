@@ -10,28 +10,40 @@ pub fn aligned_table(
     header: &[Cell],
     rows: &[Vec<Cell>],
     most: usize,
-    (between, junction): (&str, &str),
+    marks: (&str, &str),
 ) -> Option<String> {
     let line = |cells: &[Cell]| cells.iter().map(text).collect::<Vec<_>>();
-    let lines: Vec<Vec<String>> =
-        std::iter::once(line(header)).chain(rows.iter().map(|row| line(row))).collect();
+    let rows = rows.iter().map(|row| line(row));
+    Some(aligned(line(header), rows, most, marks, UnicodeWidthStr::width)?.join("\n"))
+}
+
+/// The same of cells that are rendered, each as wide as `width` says.
+pub fn aligned(
+    head: Vec<String>,
+    rows: impl Iterator<Item = Vec<String>>,
+    most: usize,
+    (between, junction): (&str, &str),
+    width: fn(&str) -> usize,
+) -> Option<Vec<String>> {
+    let columns = head.len();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     let widest = |column: usize| {
-        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..header.len()).map(widest).collect();
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
     if widths.iter().sum::<usize>() + between.width() * widths.len().saturating_sub(1) > most {
         return None;
     }
     let padded = |line: &Vec<String>| {
-        let pad = |(cell, width): (&String, &usize)| {
-            format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
+        let pad = |(cell, widest): (&String, &usize)| {
+            format!("{cell}{}", " ".repeat(widest.saturating_sub(width(cell))))
         };
         line.iter().zip(&widths).map(pad).collect::<Vec<_>>().join(between).trim_end().to_owned()
     };
     let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join(junction);
     let mut all: Vec<String> = lines.iter().map(padded).collect();
     all.insert(1, rule);
-    Some(all.join("\n"))
+    Some(all)
 }
 
 /// A list with an item for each row, each cell after its header.
