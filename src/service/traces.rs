@@ -37,8 +37,7 @@ pub fn trace_collector(config: &Config, instance: &InstanceId) -> Result<Option<
         ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("service.instance.id", instance.to_string()),
     ];
-    let (endpoint, headers) = (otlp.endpoint.clone(), headers.collect());
-    let collector = Collector::new(adjutant_otlp::Config { endpoint, headers, resource });
+    let collector = Collector::new(&otlp.endpoint, headers, resource);
     collector.map(Some).map_err(|why| ConfigError::one(Some("otlp"), why))
 }
 

@@ -21,19 +21,11 @@ const MAX_RESPONSE: usize = 65_536;
 /// The longest message from a collector that we show, in characters.
 const MAX_MESSAGE: usize = 200;
 
-pub struct Config {
-    /// Its base address, such as `http://127.0.0.1:4318`.
-    pub endpoint: String,
-    /// Further headers of each request; their values are secrets.
-    pub headers: Vec<(String, String)>,
-    /// Attributes of the sender, such as `service.name`.
-    pub resource: Vec<(&'static str, String)>,
-}
-
 pub struct Collector {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    /// Attributes of the sender, such as `service.name`.
     resource: Vec<(&'static str, String)>,
 }
 
@@ -50,7 +42,12 @@ pub struct ExportError {
 }
 
 impl Collector {
-    pub fn new(config: Config) -> Result<Self, String> {
+    /// The collector at a base address, such as `http://127.0.0.1:4318`. The values of further headers are secrets.
+    pub fn new(
+        endpoint: &str,
+        headers: impl IntoIterator<Item = (String, String)>,
+        resource: Vec<(&'static str, String)>,
+    ) -> Result<Self, String> {
         // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
@@ -62,18 +59,18 @@ impl Collector {
             .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("TLS can't be set up on this machine: {error}"))?;
-        let address = format!("{}/{PATH}", config.endpoint.trim_end_matches('/'));
+        let address = format!("{}/{PATH}", endpoint.trim_end_matches('/'));
         let url = Url::parse(&address).map_err(|error| format!("its address is invalid: {error}"))?;
-        let mut headers = HeaderMap::new();
-        for (name, value) in config.headers {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
             let known = HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(&value).ok());
             let (name, mut value) =
                 known.ok_or_else(|| format!("the header {name:?} or its value is invalid"))?;
             value.set_sensitive(true);
-            headers.insert(name, value);
+            all.insert(name, value);
         }
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
-        Ok(Self { client, url, headers, resource: config.resource })
+        all.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
+        Ok(Self { client, url, headers: all, resource })
     }
 
     /// Sends spans, once. Returns how many of them the collector rejected, and why.

@@ -6,7 +6,7 @@
 mod collector;
 mod encode;
 
-pub use collector::{Collector, Config, ExportError, PATH};
+pub use collector::{Collector, ExportError, PATH};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use adjutant_chat::CheckStatus;
 use adjutant_fakes::otlp::{FakeCollector, Fault, attribute};
 use adjutant_fakes::python;
-use adjutant_otlp::{Collector, Config, Event, Span, Value};
+use adjutant_otlp::{Collector, Event, Span, Value};
 
 fn collector(endpoint: &str) -> Collector {
     let headers = vec![("x-team".to_owned(), "sesame".to_owned())];
     let resource = vec![("service.name", "adjutant".to_owned())];
-    Collector::new(Config { endpoint: endpoint.to_owned(), headers, resource }).unwrap()
+    Collector::new(endpoint, headers, resource).unwrap()
 }
 
 fn span(id: u64, parent: Option<u64>) -> Span {
@@ -142,7 +142,6 @@ async fn a_check_tells_the_mend() {
 #[test]
 fn what_is_no_header_is_told_without_its_value() {
     let headers = vec![("x-team".to_owned(), "sesame\n".to_owned())];
-    let config = Config { endpoint: "http://127.0.0.1:1".into(), headers, resource: Vec::new() };
-    let error = Collector::new(config).err().unwrap();
+    let error = Collector::new("http://127.0.0.1:1", headers, Vec::new()).err().unwrap();
     assert_eq!(error, "the header \"x-team\" or its value is invalid");
 }
