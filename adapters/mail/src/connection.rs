@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
 
 use crate::nesting::Nesting;
 use crate::{ErrorKind, MailError, Result, Server, Tls};
@@ -24,18 +25,12 @@ use crate::{ErrorKind, MailError, Result, Server, Tls};
 /// that nests so deep that it would exhaust the stack.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    inner: Inner,
+    inner: Either<TcpStream, Box<TlsStream<TcpStream>>>,
     /// Bytes to read before anything from the server.
     pub(crate) prefix: &'static [u8],
     /// How many bytes may still be read.
     pub(crate) allowance: usize,
     nesting: Nesting,
-}
-
-#[derive(Debug)]
-enum Inner {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// Limits the time of one exchange.
@@ -74,7 +69,7 @@ pub(crate) async fn connect(server: &Server) -> Result<Connection> {
         }
         let _ = tcp.set_nodelay(true);
         let connection = Connection {
-            inner: Inner::Plain(tcp),
+            inner: Either::Left(tcp),
             prefix: b"",
             allowance: 1 << 20,
             nesting: Nesting::default(),
@@ -90,12 +85,12 @@ pub(crate) fn connection_lost(error: io::Error) -> MailError {
 
 impl Connection {
     pub(crate) async fn encrypt(self, server: &Server) -> Result<Self> {
-        let Inner::Plain(tcp) = self.inner else { return Ok(self) };
+        let Either::Left(tcp) = self.inner else { return Ok(self) };
         let name = ServerName::try_from(server.host.clone())
             .map_err(|_| MailError::params(format!("{} isn't a valid server name", server.host)))?;
         let tls = TlsConnector::from(config(server).await?).connect(name, tcp).await;
         let tls = tls.map_err(|error| untrusted(server, &error))?;
-        Ok(Self { inner: Inner::Tls(Box::new(tls)), ..self })
+        Ok(Self { inner: Either::Right(Box::new(tls)), ..self })
     }
 }
 
@@ -160,10 +155,7 @@ impl AsyncRead for Connection {
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
-        let polled = match &mut self.inner {
-            Inner::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
-            Inner::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
-        };
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buf);
         let read = buf.filled().len().saturating_sub(before);
         let Some(left) = self.allowance.checked_sub(read) else {
             return Poll::Ready(Err(io::Error::other("the server's response is too long")));
@@ -178,32 +170,23 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Cx<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.inner {
-            Inner::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
-            Inner::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
-        }
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<io::Result<()>> {
-        match &mut self.inner {
-            Inner::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Inner::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        }
+        Pin::new(&mut self.inner).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Cx<'_>) -> Poll<io::Result<()>> {
-        match &mut self.inner {
-            Inner::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Inner::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-        }
+        Pin::new(&mut self.inner).poll_shutdown(cx)
     }
 }
 
 impl lettre::transport::smtp::client::AsyncTokioStream for Connection {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
         match &self.inner {
-            Inner::Plain(tcp) => tcp.peer_addr(),
-            Inner::Tls(tls) => tls.get_ref().0.peer_addr(),
+            Either::Left(tcp) => tcp.peer_addr(),
+            Either::Right(tls) => tls.get_ref().0.peer_addr(),
         }
     }
 }
