@@ -259,7 +259,8 @@ impl Client {
 
     /// Creates an object. `None` if the server already has one, there or elsewhere.
     async fn put_new(&self, url: &Url, text: &str) -> Result<Option<HttpResponse>> {
-        let headers: &[_] = if self.http.quirks.has_if_none_match { &[("if-none-match", "*")] } else { &[] };
+        let headers: &[_] =
+            if self.http.quirks.lacks_if_none_match { &[] } else { &[("if-none-match", "*")] };
         let body = Some((self.protocol.content_type, text.to_owned()));
         let request = Request { method: "PUT", url, headers, body, is_write: true };
         let (response, _) = self.http.send(request).await?;
@@ -285,7 +286,7 @@ impl Client {
         find: impl AsyncFnOnce() -> Result<Option<Resource>>,
     ) -> Result<CreateOutcome> {
         let url = self.object_url(collection, uid)?;
-        if !self.http.quirks.has_if_none_match {
+        if self.http.quirks.lacks_if_none_match {
             // Nothing else has this URL, so what is there is ours, even if the server gave it a UID of its own. Of
             // two attempts at the same time the second only writes the same again.
             match self.get(url.as_str()).await {

@@ -1,7 +1,6 @@
 //! HTTP requests: TLS, login, timeouts, size limits, redirects and error responses.
 
 use std::error::Error as _;
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +28,7 @@ const MAX_ERROR_BODY: u64 = 8 << 10;
 const MAX_REDIRECTS: usize = 5;
 
 /// A server and the login for it. `Debug` leaves the password out.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Account {
     /// The URL of a principal, a home set, one calendar or address book, or the server's root.
     pub url: String,
@@ -46,17 +45,11 @@ pub struct Account {
 }
 
 /// How a server differs from the RFCs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Quirks {
-    pub has_if_none_match: bool,
+    pub lacks_if_none_match: bool,
     /// The ends of other hosts that the login may be sent to besides, with TLS only.
     pub hosts: Vec<String>,
-}
-
-impl Default for Quirks {
-    fn default() -> Self {
-        Self { has_if_none_match: true, hosts: Vec::new() }
-    }
 }
 
 impl Quirks {
@@ -66,13 +59,7 @@ impl Quirks {
     // https://developers.google.com/workspace/calendar/caldav/v2/guide
     // https://developers.google.com/people/carddav
     pub fn google() -> Self {
-        Self { has_if_none_match: false, ..Self::default() }
-    }
-}
-
-impl fmt::Debug for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
+        Self { lacks_if_none_match: true, ..Self::default() }
     }
 }
 

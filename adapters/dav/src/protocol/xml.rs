@@ -2,6 +2,7 @@
 //! as a stream because a calendar can hold 20,000 objects.
 
 use quick_xml::NsReader;
+use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use tokio::io::AsyncBufRead;
@@ -92,14 +93,8 @@ fn character(reference: &BytesRef<'_>) -> Result<char> {
     if let Some(character) = reference.resolve_char_ref().map_err(|_| unknown())? {
         return Ok(character);
     }
-    match &*reference.xml10_content() {
-        "lt" => Ok('<'),
-        "gt" => Ok('>'),
-        "amp" => Ok('&'),
-        "apos" => Ok('\''),
-        "quot" => Ok('"'),
-        _ => Err(unknown()),
-    }
+    let text = resolve_xml_entity(&reference.xml10_content());
+    text.and_then(|text| text.chars().next()).ok_or_else(unknown)
 }
 
 impl State {

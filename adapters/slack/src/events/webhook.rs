@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use adjutant_chat::{ChannelIntake, ConnectionEvent, WebhookRequest, WebhookResponse};
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use url::form_urlencoded;
 
 use super::{Acknowledge, Arrived, Queued};
 use crate::Slack;
@@ -106,15 +106,10 @@ fn read(body: &str) -> Option<(&'static str, Value)> {
             _ => Some(("", payload)),
         };
     }
-    let pairs = body.split('&').filter_map(|pair| pair.split_once('='));
-    let fields: HashMap<&str, String> = pairs.map(|(name, value)| (name, decoded(value))).collect();
+    let fields: HashMap<String, String> = form_urlencoded::parse(body.as_bytes()).into_owned().collect();
     match fields.get("payload") {
         Some(payload) => Some(("interactive", serde_json::from_str(payload).ok()?)),
         None if fields.contains_key("command") => Some(("slash_commands", json!(fields))),
         None => Some(("", Value::Null)),
     }
-}
-
-fn decoded(text: &str) -> String {
-    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
