@@ -1,8 +1,7 @@
 //! The calendars of an account, whose events are iCalendar here.
 
 use adjutant_dav::{
-    CalendarEvent, Collection, CreateOutcome, DavError, ErrorKind, EventTime, Resource, Series, TimeRange,
-    WriteOutcome,
+    CalendarEvent, Collection, CreateOutcome, DavError, EventTime, Resource, Series, TimeRange, WriteOutcome,
 };
 use chrono::TimeDelta;
 use chrono_tz::Tz;
@@ -96,7 +95,7 @@ impl GraphCalendar {
             let Some(next) = page.next else { return Ok(page.delta.unwrap_or_default()) };
             page = self.http.page(&next).await?;
         }
-        Err(GraphError::new(ErrorKind::Tool, "Microsoft's list of changes has no end").into())
+        Err(DavError::tool("Microsoft's list of changes has no end"))
     }
 
     pub async fn find(&self, calendar: &str, uid: &str) -> Result<Option<Resource>, DavError> {
@@ -117,7 +116,7 @@ impl GraphCalendar {
 
     /// The current state of one event or series.
     pub async fn get(&self, url: &str) -> Result<Resource, DavError> {
-        let missing = || GraphError::new(ErrorKind::NotFound, "the event no longer exists");
+        let missing = || DavError::not_found("the event no longer exists");
         resource(&self.event(url).await?.ok_or_else(missing)?)
     }
 
@@ -161,7 +160,7 @@ impl GraphCalendar {
                 return Ok(CreateOutcome::AlreadyExists(there));
             }
         }
-        Err(GraphError::new(ErrorKind::Tool, "Microsoft says that it has this event already").into())
+        Err(DavError::tool("Microsoft says that it has this event already"))
     }
 
     /// Updates an event if its etag is still the same: first the series, then its instances, each as far as it differs, so it
@@ -178,13 +177,12 @@ impl GraphCalendar {
         }
         let (old, new) = (event_json::series(&now)?.event()?, series.event()?);
         if new.instance.is_some() {
-            let message = "these are only some days of a series: change the series";
-            return Err(GraphError::new(ErrorKind::Params, message).into());
+            return Err(DavError::params("these are only some days of a series: change the series"));
         }
         let is_planned_alike = old.rule == new.rule && is_same(&old.start, &new.start);
         if is_planned_alike && old.except.iter().any(|when| !contains(&new.except, when)) {
             let message = "Outlook's calendar can't bring back a day of a series: create an event for it";
-            return Err(GraphError::new(ErrorKind::Params, message).into());
+            return Err(DavError::params(message));
         }
         let change = event_json::changes(Some(&old), &new)?;
         if !change.is_empty() {
@@ -260,7 +258,7 @@ impl GraphCalendar {
         if change.is_empty() {
             return Ok(());
         }
-        let missing = || GraphError::new(ErrorKind::NotFound, "the series has no such day at Microsoft");
+        let missing = || DavError::not_found("the series has no such day at Microsoft");
         let id = self.instance(now, instance).await?.ok_or_else(missing)?;
         let call = self.http.patch(&["me", "events", &id], Value::Object(change))?;
         self.http.json(&call.preferring(PREFER)).await?;

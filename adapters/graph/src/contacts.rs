@@ -1,6 +1,6 @@
 //! The contacts of an account, which are vCards here.
 
-use adjutant_dav::{Card, Collection, Contact, CreateOutcome, DavError, ErrorKind, Resource, WriteOutcome};
+use adjutant_dav::{Card, Collection, Contact, CreateOutcome, DavError, Resource, WriteOutcome};
 use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -153,8 +153,7 @@ fn phones(contact: &Value) -> [(&'static str, Vec<String>); 3] {
 
 /// The fields that differ, as Graph says them.
 fn changes(now: &Value, old: &Contact, new: &Contact) -> Result<Map<String, Value>, DavError> {
-    let refused =
-        |what: &str| DavError::new(ErrorKind::Params, format!("a contact in Outlook holds no more {what}"));
+    let refused = |what: &str| DavError::params(format!("a contact in Outlook holds no more {what}"));
     let mut fields = Map::new();
     if old.name != new.name {
         let (given, family) = new.name.trim().rsplit_once(' ').unwrap_or((new.name.trim(), ""));
@@ -199,6 +198,8 @@ fn changes(now: &Value, old: &Contact, new: &Contact) -> Result<Map<String, Valu
 
 #[cfg(test)]
 mod tests {
+    use adjutant_dav::ErrorKind;
+
     use super::*;
 
     fn ada() -> Value {

@@ -1,13 +1,12 @@
 //! What is new in a folder since a link that the answer before gave (<https://learn.microsoft.com/graph/api/message-delta>).
 
-use adjutant_dav::ErrorKind;
 use adjutant_mail::{Headline, MailError, Message};
 use chrono::{DateTime, Utc};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
 use crate::folders::Folders;
-use crate::http::{GraphError, Result};
+use crate::http::Result;
 use crate::mail::{FIELDS, GraphMail, arrived, header, message};
 use crate::{moment, text};
 
@@ -35,7 +34,7 @@ impl GraphMail {
         let mails = page.items.iter().filter(is_new).map(|item| self.with_header(item, &folders));
         let (mails, is_more) = (try_join_all(mails).await?, page.next.is_some());
         let link = page.next.map(|next| next.link()).or(page.delta);
-        let none = || GraphError::new(ErrorKind::Tool, "Microsoft's list of changes has no next link");
+        let none = || MailError::tool("Microsoft's list of changes has no next link");
         Ok((mails, link.ok_or_else(none)?, is_more))
     }
 

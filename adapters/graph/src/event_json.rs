@@ -1,8 +1,7 @@
 //! Between an event of Graph (<https://learn.microsoft.com/graph/api/resources/event>) and iCalendar.
 
 use adjutant_dav::{
-    Attendee, CalendarEvent, DavError, ErrorKind, EventStatus, EventTime, ResponseStatus, Series, Zone,
-    zone_named,
+    Attendee, CalendarEvent, DavError, EventStatus, EventTime, ResponseStatus, Series, Zone, zone_named,
 };
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use chrono_tz::Tz;
@@ -29,13 +28,13 @@ pub(crate) fn expand() -> String {
 }
 
 fn refused(what: &str) -> DavError {
-    DavError::new(ErrorKind::Params, format!("Outlook's calendar can't hold {what}"))
+    DavError::params(format!("Outlook's calendar can't hold {what}"))
 }
 
 /// A whole series with its exceptions, or a single event.
 pub(crate) fn series(master: &Value) -> Result<Series, DavError> {
     let (uid, zone) = (uid_of(master, "id"), zone_of(master));
-    let unreadable = || DavError::new(ErrorKind::Tool, "Microsoft's answer isn't an event");
+    let unreadable = || DavError::tool("Microsoft's answer isn't an event");
     let first = stamped(master, &uid, &zone).ok_or_else(unreadable)?;
     let exception = |one: &Value| {
         let (event, at) = stamped(one, &uid, &zone)?;
@@ -239,6 +238,8 @@ fn moment(when: &EventTime, is_recurring: bool) -> Result<Value, DavError> {
 
 #[cfg(test)]
 mod tests {
+    use adjutant_dav::ErrorKind;
+
     use super::*;
 
     fn event() -> CalendarEvent {

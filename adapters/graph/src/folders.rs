@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use adjutant_dav::ErrorKind;
+use adjutant_dav::DavError;
 use adjutant_mail::FolderKind;
 use futures::future::try_join_all;
 
@@ -70,7 +70,7 @@ impl Folders {
     }
 
     pub(crate) fn by_kind(&self, kind: FolderKind) -> Result<&MailFolder> {
-        let missing = || GraphError::new(ErrorKind::NotFound, format!("the mailbox has no {kind:?} folder"));
+        let missing = || DavError::not_found(format!("the mailbox has no {kind:?} folder")).into();
         self.0.iter().find(|folder| folder.kind == Some(kind)).ok_or_else(missing)
     }
 
@@ -87,7 +87,7 @@ impl Folders {
             .ok_or_else(|| {
                 let known: Vec<&str> = self.0.iter().take(20).map(|folder| folder.name.as_str()).collect();
                 let message = format!("there is no folder `{name}`; there are {}", known.join(", "));
-                GraphError::new(ErrorKind::NotFound, message)
+                DavError::not_found(message).into()
             })
     }
 }

@@ -143,10 +143,6 @@ pub(crate) struct GraphError {
 pub(crate) type Result<T, E = GraphError> = std::result::Result<T, E>;
 
 impl GraphError {
-    pub(crate) fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
-        DavError::new(kind, message).into()
-    }
-
     pub(crate) fn is_not_found(&self) -> bool {
         self.error.kind == ErrorKind::NotFound
     }
@@ -186,7 +182,7 @@ impl Http {
     pub(crate) fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Url> {
         // They would lead to another thing.
         if path.iter().any(|part| matches!(*part, "" | "." | "..")) {
-            return Err(GraphError::new(ErrorKind::NotFound, "nothing has this id"));
+            return Err(DavError::not_found("nothing has this id").into());
         }
         let mut url = self.base()?.1.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -322,7 +318,7 @@ impl Http {
         let origin = self.base()?.1.origin();
         let is_there = |url: &Url| url.origin() == origin && url.username().is_empty();
         let url = Url::parse(link).ok().filter(is_there);
-        url.ok_or_else(|| GraphError::new(ErrorKind::Tool, "the next page is on another server"))
+        url.ok_or_else(|| DavError::tool("the next page is on another server").into())
     }
 
     /// Puts a piece of a file to an address that needs no token
@@ -332,7 +328,7 @@ impl Http {
         let is_elsewhere = |url: &Url| url.scheme() == "https" && url.domain().is_some();
         let is_safe = |url: &Url| url.origin() == base.origin() || is_elsewhere(url);
         let url = Url::parse(to).ok().filter(is_safe);
-        let url = url.ok_or_else(|| GraphError::new(ErrorKind::Tool, "the address for a file isn't safe"))?;
+        let url = url.ok_or_else(|| DavError::tool("the address for a file isn't safe"))?;
         let request = client.put(url).header(CONTENT_RANGE, range);
         let request = request.header(CONTENT_TYPE, "application/octet-stream").body(piece.to_vec());
         let response = request.send().await.map_err(|error| lost(&error, true))?;
@@ -371,12 +367,11 @@ impl Http {
 }
 
 fn base(api_url: &str, timeout: Duration) -> Result<(Client, Url), DavError> {
-    let params = |message: String| DavError::new(ErrorKind::Params, message);
     let is_http = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
     let url = Url::parse(api_url).ok().filter(is_http);
-    let url = url.ok_or_else(|| params(format!("{api_url} isn't the address of a service")))?;
+    let url = url.ok_or_else(|| DavError::params(format!("{api_url} isn't the address of a service")))?;
     let client = http_client(None, timeout)?.build();
-    Ok((client.map_err(|error| params(error.to_string()))?, url))
+    Ok((client.map_err(|error| DavError::params(error.to_string()))?, url))
 }
 
 fn request(client: &Client, call: &Call) -> RequestBuilder {
@@ -410,9 +405,8 @@ async fn read_body(response: &mut Response, most: usize, into: &mut Vec<u8>) -> 
 
 /// The error of an answer that makes no sense. What it answers was accepted all the same.
 fn unreadable(call: &Call, why: &str) -> GraphError {
-    let mut error = GraphError::new(ErrorKind::Tool, format!("Microsoft's answer {why}"));
-    error.error.may_have_happened = call.is_write();
-    error
+    let error = DavError::tool(format!("Microsoft's answer {why}"));
+    DavError { may_have_happened: call.is_write(), ..error }.into()
 }
 
 /// The error of a request without an answer.
@@ -424,9 +418,8 @@ fn lost(error: &reqwest::Error, is_write: bool) -> GraphError {
         error if error.is_connect() => (ErrorKind::Network, "Microsoft can't be reached"),
         _ => (ErrorKind::Network, "the connection to Microsoft was lost"),
     };
-    let mut lost = GraphError::new(kind, message);
-    lost.error.may_have_happened = is_write && !error.is_connect() && !error.is_builder();
-    lost
+    let may_have_happened = is_write && !error.is_connect() && !error.is_builder();
+    DavError { may_have_happened, ..DavError::new(kind, message) }.into()
 }
 
 /// What a refusal means. Only its JSON is shown: a proxy's page says nothing to anybody.
@@ -456,10 +449,9 @@ async fn refused(mut response: Response, is_write: bool) -> GraphError {
     };
     let separator = if said["message"].is_string() { ": " } else { "" };
     let words = said["message"].as_str().unwrap_or_default();
-    let mut refused = GraphError::new(kind, format!("{meaning} ({}){separator}{words}", status.as_u16()));
-    (refused.status, refused.code) = (Some(status), code);
-    refused.error.retry_after = retry_after.filter(|_| kind == ErrorKind::RateLimit);
+    let error = DavError::new(kind, format!("{meaning} ({}){separator}{words}", status.as_u16()));
+    let retry_after = retry_after.filter(|_| kind == ErrorKind::RateLimit);
     // A server that failed may have failed afterwards.
-    refused.error.may_have_happened = is_write && matches!(status.as_u16(), 408 | 500 | 502 | 504);
-    refused
+    let may_have_happened = is_write && matches!(status.as_u16(), 408 | 500 | 502 | 504);
+    GraphError { status: Some(status), code, error: DavError { retry_after, may_have_happened, ..error } }
 }

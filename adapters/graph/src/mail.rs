@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_dav::ErrorKind;
 use adjutant_mail::{
     AttachmentInfo, Bounce, FlagChange, FolderKind, Found, MailError, Message, MessageLocation, Query,
     message_id,
@@ -16,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::folders::{Folders, MailFolder};
-use crate::http::{Call, GraphError, Http, Result, quoted};
+use crate::http::{Call, Http, Result, quoted};
 use crate::{GraphAccount, expand, moment, property, text, with_property};
 
 /// How long the list of folders is good.
@@ -169,7 +168,7 @@ impl GraphMail {
 
     /// Finds a message by its Message-ID, in these folders or, if there are none, in all, the likely ones first.
     pub async fn find(&self, id: &str, kinds: &[FolderKind]) -> Result<Option<MessageLocation>, MailError> {
-        let wrong = || GraphError::new(ErrorKind::Params, format!("`{id}` isn't a Message-ID"));
+        let wrong = || MailError::params(format!("`{id}` isn't a Message-ID"));
         let id = message_id(id).ok_or_else(wrong)?;
         let found = self.with_message_ids(&[id], "id,parentFolderId,isDraft").await?;
         if found.is_empty() {
@@ -191,8 +190,7 @@ impl GraphMail {
     /// The service's id of a message, given by that or by its Message-ID.
     async fn locate(&self, id: &str) -> Result<String, MailError> {
         let Some(message_id) = message_id(id) else { return Ok(id.to_owned()) };
-        let missing =
-            || GraphError::new(ErrorKind::NotFound, format!("there is no message {message_id}")).into();
+        let missing = || MailError::not_found(format!("there is no message {message_id}"));
         self.find(&message_id, &[]).await?.map(|found| found.id).ok_or_else(missing)
     }
 
@@ -237,13 +235,13 @@ impl GraphMail {
         let id = self.locate(id).await?;
         let (mime, is_cut) = self.mime(&id, MAX_MAIL).await?;
         if is_cut {
-            return Err(GraphError::new(ErrorKind::Params, "the message is longer than 32 MB").into());
+            return Err(MailError::params("the message is longer than 32 MB"));
         }
-        let none = || GraphError::new(ErrorKind::NotFound, format!("the message has no attachment {number}"));
+        let none = || MailError::not_found(format!("the message has no attachment {number}"));
         let (about, bytes) = Message::attachment_of_file(&mime, number).ok_or_else(none)?;
         if bytes.len() > most {
             let message = format!("the attachment has {} bytes; {most} are the limit", bytes.len());
-            return Err(GraphError::new(ErrorKind::Params, message).into());
+            return Err(MailError::params(message));
         }
         Ok((about, bytes))
     }
@@ -291,7 +289,7 @@ impl GraphMail {
         is_read: bool,
     ) -> Result<Option<MessageLocation>, MailError> {
         let id = Message::of_file(mail).and_then(|mail| mail.message_id);
-        let id = id.ok_or_else(|| GraphError::new(ErrorKind::Params, "the message has no Message-ID"))?;
+        let id = id.ok_or_else(|| MailError::params("the message has no Message-ID"))?;
         if let Some(at) = self.find(&id, &[kind]).await? {
             return Ok(Some(at));
         }

@@ -3,7 +3,6 @@
 //! The service sends one draft once, and then it is a draft no longer (<https://learn.microsoft.com/graph/api/message-send>);
 //! so an interrupted order may be given again. SMTP isn't used: many organizations have switched it off.
 
-use adjutant_dav::ErrorKind;
 use adjutant_mail::{AttachmentInfo, Envelope, FolderKind, MailError, Message};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -38,8 +37,7 @@ impl GraphMail {
             MailError { may_have_happened: false, ..MailError::from(error) }
         });
         let Some(draft) = prepared? else { return Ok("sent before".to_owned()) };
-        let refused = |error: String| GraphError::new(ErrorKind::Tool, format!("not sent: {error}"));
-        before_send.await.map_err(refused)?;
+        before_send.await.map_err(|error| MailError::tool(format!("not sent: {error}")))?;
         if let Err(error) = self.order(&draft).await {
             if !error.error.may_have_happened {
                 let _ = self.discard(&draft).await;
@@ -98,11 +96,11 @@ impl GraphMail {
 
     /// Makes a draft with this Message-ID and these blind recipients. Returns its id.
     pub(crate) async fn make_draft(&self, mail: &[u8], message_id: &str, blind: &[String]) -> Result<String> {
-        let too_big = || GraphError::new(ErrorKind::Params, "the mail is too big for Microsoft");
+        let too_big = || MailError::params("the mail is too big for Microsoft");
         let short = if is_big(mail) { Some(without_files(mail).ok_or_else(too_big)?) } else { None };
         let words = short.as_deref().map_or(mail, str::as_bytes);
         if is_big(words) {
-            return Err(too_big());
+            return Err(too_big().into());
         }
         let call = self.http.post_mime(&["me", "messages"], BASE64_STANDARD.encode(words))?;
         let made = self.http.json(&call).await?;

@@ -1,7 +1,7 @@
 //! Between the recurrence of Graph and RRULE (RFC 5545 §3.3.10). What Graph can't say is refused, never approximated
 //! (<https://learn.microsoft.com/graph/api/resources/recurrencepattern>, recurrencerange).
 
-use adjutant_dav::{DavError, ErrorKind, EventTime};
+use adjutant_dav::{DavError, EventTime};
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde_json::{Value, json};
 
@@ -36,10 +36,9 @@ struct Parts<'a> {
 }
 
 fn refused(part: &str) -> DavError {
-    DavError::new(
-        ErrorKind::Params,
-        format!("Outlook's calendar can't repeat by {part}: give a simpler rule, or several events"),
-    )
+    let message =
+        format!("Outlook's calendar can't repeat by {part}: give a simpler rule, or several events");
+    DavError::params(message)
 }
 
 impl<'a> Parts<'a> {
@@ -252,7 +251,7 @@ fn until(day: &str, start: &EventTime) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_dav::{RecurrenceRule, Zone};
+    use adjutant_dav::{ErrorKind, RecurrenceRule, Zone};
     use chrono_tz::Tz;
     use proptest::prelude::*;
 
