@@ -119,12 +119,7 @@ fn read(item: &Value, uid: &str, zone: &Zone) -> Option<CalendarEvent> {
 /// The start of a deleted instance, of which an id that ends in its day is left: `OID.….2026-11-29`.
 fn on_day(start: &EventTime, id: &str) -> Option<EventTime> {
     let day: NaiveDate = id.rsplit('.').next()?.parse().ok().filter(|day| is_plausible(*day))?;
-    let local = day.and_time(start.local().time());
-    Some(match start {
-        EventTime::Day(_) => EventTime::Day(day),
-        EventTime::Floating(_) => EventTime::Floating(local),
-        EventTime::Zoned(_, zone) => EventTime::Zoned(local, zone.clone()),
-    })
+    Some(start.at(day.and_time(start.local().time())))
 }
 
 /// A guest; none if the address isn't one, as with people inside of some organizations.
@@ -144,14 +139,11 @@ fn attendee(party: &Value) -> Option<Attendee> {
 
 /// An instance as its series plans it.
 pub(crate) fn planned(master: &CalendarEvent, instance: &EventTime) -> CalendarEvent {
-    let (from, to) = (master.start.instant(Tz::UTC), master.end.instant(Tz::UTC));
-    let end = match instance {
-        EventTime::Day(day) => EventTime::Day(*day + (to - from)),
-        EventTime::Floating(local) => EventTime::Floating(*local + (to - from)),
-        EventTime::Zoned(_, zone) => {
-            EventTime::Zoned(zone.local(instance.instant(Tz::UTC) + (to - from)), zone.clone())
-        }
-    };
+    let length = master.end.instant(Tz::UTC) - master.start.instant(Tz::UTC);
+    let end = instance.at(match instance {
+        EventTime::Zoned(_, zone) => zone.local(instance.instant(Tz::UTC) + length),
+        _ => instance.local() + length,
+    });
     let (start, instance) = (instance.clone(), Some(instance.clone()));
     CalendarEvent { start, end, instance, rule: None, except: Vec::new(), ..master.clone() }
 }

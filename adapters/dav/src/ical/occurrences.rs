@@ -256,7 +256,7 @@ impl Series {
 
     /// The start of an instance, in the series' own zone and form.
     pub(crate) fn instance(&self, at: &EventTime) -> Result<EventTime> {
-        let unknown = || DavError::new(crate::ErrorKind::NotFound, "the series has no instance at this time");
+        let unknown = || DavError::not_found("the series has no instance at this time");
         if let Some(master) = self.master() {
             let (start, _) = start_and_length(master, &self.calendar)?;
             let local = start.at_instant(at.instant(Tz::UTC), Tz::UTC).local();

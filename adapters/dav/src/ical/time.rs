@@ -46,7 +46,7 @@ impl EventTime {
     }
 
     /// Another local time in the same form and zone.
-    pub(crate) fn at(&self, local: NaiveDateTime) -> Self {
+    pub fn at(&self, local: NaiveDateTime) -> Self {
         match self {
             Self::Day(_) => Self::Day(local.date()),
             Self::Floating(_) => Self::Floating(local),

@@ -124,8 +124,8 @@ impl Client {
             }
         }
         if principals.is_empty() {
-            let message = format!("there is no {} behind the server's URL", self.protocol.collection);
-            return Err(DavError::new(ErrorKind::NotFound, message));
+            let kind = self.protocol.collection;
+            return Err(DavError::not_found(format!("there is no {kind} behind the server's URL")));
         }
         Ok(Vec::new())
     }

@@ -307,16 +307,11 @@ fn request_error(error: &reqwest::Error, is_write: bool) -> DavError {
 /// The error of a response that ended early.
 pub(crate) fn read_error(error: &std::io::Error) -> DavError {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
-    match inner {
-        Some(inner) if inner.is_timeout() => {
-            DavError::new(ErrorKind::Timeout, "the server did not finish its response in time")
-        }
-        Some(inner) => DavError::new(
-            ErrorKind::Network,
-            format!("the server's response ended early: {}", innermost(inner)),
-        ),
-        None => DavError::new(ErrorKind::Network, format!("the server's response ended early: {error}")),
+    if inner.is_some_and(reqwest::Error::is_timeout) {
+        return DavError::new(ErrorKind::Timeout, "the server did not finish its response in time");
     }
+    let reason = inner.map_or_else(|| error.to_string(), innermost);
+    DavError::network(format!("the server's response ended early: {reason}"))
 }
 
 /// The last error of the chain, which says the most.
