@@ -141,11 +141,7 @@ impl Component {
         let mut done = Vec::new();
         let mut open: Vec<Self> = Vec::new();
         for raw in logical_lines(text) {
-            let keyword = |word: &str| {
-                raw.get(..word.len())
-                    .filter(|start| start.eq_ignore_ascii_case(word))
-                    .map(|_| raw[word.len()..].trim())
-            };
+            let keyword = |word: &str| after(&raw, word).map(str::trim);
             if let Some(name) = keyword("BEGIN:") {
                 if open.len() == MAX_DEPTH {
                     return Err(DavError::tool("the text is nested too deeply"));
@@ -231,6 +227,12 @@ impl Component {
         }
         to.push_str(&format!("END:{}\r\n", self.name));
     }
+}
+
+/// What comes after this beginning, in capitals or not.
+pub(crate) fn after<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(beginning.len())?;
+    start.eq_ignore_ascii_case(beginning).then_some(rest)
 }
 
 /// The lines of a text with their continuations, folds written as CRLF; empty lines are left out.

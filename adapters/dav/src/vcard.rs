@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::content::{Component, Line, Node, escaped, split_escaped, unescaped};
+use crate::content::{Component, Line, Node, after, escaped, split_escaped, unescaped};
 use crate::{DavError, Result};
 
 /// A contact. An empty text means that there is none.
@@ -135,12 +135,7 @@ impl Card {
 fn value_of(line: &Line) -> String {
     let value = line.read().text();
     let value = value.trim();
-    let bare = ["tel:", "mailto:"].iter().find_map(|scheme| {
-        value
-            .get(..scheme.len())
-            .filter(|start| start.eq_ignore_ascii_case(scheme))
-            .map(|_| &value[scheme.len()..])
-    });
+    let bare = ["tel:", "mailto:"].iter().find_map(|scheme| after(value, scheme));
     bare.unwrap_or(value).to_owned()
 }
 

@@ -3,7 +3,7 @@
 use super::rule::RecurrenceRule;
 use super::series::start_and_length;
 use super::time::{EventTime, Length, duration_of};
-use crate::content::{Component, Line, Node, Property, escaped};
+use crate::content::{Component, Line, Node, Property, after, escaped};
 use crate::{DavError, Result};
 
 /// An attendee's response to an invitation (PARTSTAT).
@@ -96,9 +96,8 @@ impl Attendee {
     pub(super) fn read(line: &Line) -> Self {
         let property = line.read();
         let value = property.value.trim();
-        let is_mail = value.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
         Self {
-            address: if is_mail { value[7..].to_owned() } else { value.to_owned() },
+            address: after(value, "mailto:").unwrap_or(value).to_owned(),
             name: property.param("CN").unwrap_or_default().to_owned(),
             response: ResponseStatus::read(property.param("PARTSTAT").unwrap_or_default()),
         }

@@ -16,8 +16,6 @@ const MAX_DEPTH: usize = 64;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) href: String,
-    /// The status of the entry as a whole, if it has one.
-    pub(crate) status: Option<u16>,
     pub(crate) props: Vec<Prop>,
 }
 
@@ -52,6 +50,8 @@ struct State {
     pending_status: Option<u16>,
     /// The text of the innermost element.
     text: String,
+    /// Whether the outermost element has ended.
+    is_whole: bool,
 }
 
 /// Reads a `multistatus`, entry by entry.
@@ -79,7 +79,7 @@ pub(crate) async fn multistatus(body: impl AsyncBufRead + Unpin, mut each: impl 
             Event::Text(text) => state.text.push_str(&text.xml10_content()),
             Event::CData(text) => state.text.push_str(&text.xml10_content()),
             Event::GeneralRef(reference) => state.text.push(character(&reference)?),
-            Event::Eof if state.path.is_empty() && state.entry.status == Some(0) => return Ok(()),
+            Event::Eof if state.path.is_empty() && state.is_whole => return Ok(()),
             Event::Eof => return Err(DavError::tool("the server's response ended early")),
             _ => {}
         }
@@ -132,10 +132,9 @@ impl State {
         let name = self.path.pop().unwrap_or_default();
         let text = std::mem::take(&mut self.text);
         match (depth, name.as_str()) {
-            (1, _) => self.entry.status = Some(0),
+            (1, _) => self.is_whole = true,
             (2, "DAV:response") => each(std::mem::take(&mut self.entry)),
             (3, "DAV:href") => text.trim().clone_into(&mut self.entry.href),
-            (3, "DAV:status") => self.entry.status = status(&text),
             (3, "DAV:propstat") => {
                 let is_found = self.pending_status.take().is_some_and(|status| (200..300).contains(&status));
                 let found = std::mem::take(&mut self.pending);
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(entries[0].take("DAV:getetag").as_deref(), Some("\"1\""));
         assert_eq!(entries[0].href, "/a%20b/");
         assert_eq!(entries[0].prop("DAV:displayname"), None);
-        assert_eq!((entries[1].href.as_str(), entries[1].status), ("/c", Some(404)));
+        assert_eq!(entries[1].href, "/c");
         let entry = &mut entries[2];
         let caldav = "urn:ietf:params:xml:ns:caldav";
         assert_eq!(entry.take(&format!("{caldav}calendar-data")).as_deref(), Some("BEGIN:A & B&ü"));
