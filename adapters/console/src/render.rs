@@ -154,6 +154,7 @@ fn list(start: Option<u64>, items: &[Vec<Block>], theme: Theme) -> Vec<String> {
 
 /// A table with its columns aligned; one that is too wide becomes a list of its rows.
 fn table(header: &[Cell], rows: &[Vec<Cell>], theme: Theme) -> Vec<String> {
+    let on_one_line = |cell: &Cell, theme: Theme| wrapped(cell, Theme { width: 0, ..theme }, &[]).join(" ");
     let line = |cells: &[Cell], theme| cells.iter().map(|cell| on_one_line(cell, theme)).collect();
     let head = line(header, Theme { colour: false, ..theme });
     let most = if theme.width == 0 { usize::MAX } else { theme.width };
@@ -206,11 +207,6 @@ fn spans(inlines: &[Inline], codes: &[&'static str], into: &mut Vec<Span>) {
             }
         }
     }
-}
-
-/// Running text on one line, for a cell.
-fn on_one_line(inlines: &[Inline], theme: Theme) -> String {
-    wrapped(inlines, Theme { width: 0, ..theme }, &[]).join(" ")
 }
 
 /// Breaks running text into lines between words.
