@@ -306,8 +306,7 @@ fn shifted(when: &EventTime, old: &EventTime, new: &EventTime) -> EventTime {
 /// The rule after the series' start has moved: the day it names moves along.
 fn moved_rule(rule: &str, old: &EventTime, new: &EventTime) -> Result<String> {
     let (from, to) = (old.local().date(), new.local().date());
-    let weekday =
-        |day: NaiveDate| day.weekday().to_string().to_uppercase().chars().take(2).collect::<String>();
+    let weekday = |day: NaiveDate| rule::code(day.weekday()).to_owned();
     let part = |part: &str| {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let name = name.trim().to_ascii_uppercase();

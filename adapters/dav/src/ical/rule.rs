@@ -46,17 +46,13 @@ pub struct RecurrenceRule {
     pub(crate) positions: Vec<i32>,
 }
 
+/// What a rule calls a weekday.
+pub(crate) fn code(day: Weekday) -> &'static str {
+    ["MO", "TU", "WE", "TH", "FR", "SA", "SU"][day.num_days_from_monday() as usize]
+}
+
 fn weekday(name: &str) -> Option<Weekday> {
-    Some(match name {
-        "MO" => Weekday::Mon,
-        "TU" => Weekday::Tue,
-        "WE" => Weekday::Wed,
-        "TH" => Weekday::Thu,
-        "FR" => Weekday::Fri,
-        "SA" => Weekday::Sat,
-        "SU" => Weekday::Sun,
-        _ => return None,
-    })
+    (0..7_u8).filter_map(|day| Weekday::try_from(day).ok()).find(|day| code(*day) == name)
 }
 
 /// Numbers whose absolute value is between the bounds; negative ones only if they may count from the end.

@@ -251,8 +251,8 @@ fn pattern<'a>(onsets: impl Iterator<Item = &'a NaiveDateTime> + Clone) -> Optio
     } else {
         return None;
     };
-    let day = first.weekday().to_string().to_uppercase();
-    Some(format!("FREQ=YEARLY;BYMONTH={};BYDAY={number}{}", first.month(), day.get(..2)?))
+    let day = rule::code(first.weekday());
+    Some(format!("FREQ=YEARLY;BYMONTH={};BYDAY={number}{day}", first.month()))
 }
 
 /// The offset changes of a zone over some years, in order.
