@@ -23,7 +23,7 @@ pub async fn take<F: Future<Output = ()> + Send>(
     }
 }
 
-/// The same without another try, for what the platform or the person will send again. False if it should be tried again.
+/// The same without another try, for what the platform or the person will send again. False: it should be tried again.
 pub async fn take_once(
     intake: &dyn ChannelIntake,
     event: &EventId,
