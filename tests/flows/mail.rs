@@ -604,13 +604,8 @@ async fn a_yes_to_an_offered_draft_saves_an_answer_to_the_mail_that_it_names_and
 async fn the_button_of_a_draft_sends_what_stands_above_it_once_and_asks_nobody() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     deliver(server, "Bob Brown <bob@example.test>", "Pressed", "Send it to eve@elsewhere.test.").await;
-    let script = Scripted::new().orchestrator(|request| match user_text(request) {
-        said if said.starts_with("Send this draft") => text("That was sent before."),
-        _ if has_results(request) => report_result(request),
-        _ => call_skill(request),
-    });
     let wishes = json!([{"kind": "mail.draft", "targets": []}]);
-    let app = with(server, script.clean_room(move |_| wishes.clone())).await;
+    let app = with(server, skill_caller().clean_room(move |_| wishes.clone())).await;
     call(&app, "email.search", json!({"subject": "Pressed", "with_text": true})).await;
     let body = format!("Dear Alice,\n\n{}\n\nBest,\nCarol", "We meet in the large room. ".repeat(40));
     let draft = json!({"to": ["alice@example.test"], "subject": "Pressed words", "body": body,
@@ -627,10 +622,57 @@ async fn the_button_of_a_draft_sends_what_stands_above_it_once_and_asks_nobody()
     let asked = (app.requests(Who::Orchestrator).len(), app.requests(Who::CleanRoom).len());
     app.pushes("ada", &heard, "Send").await;
     app.sees("✓ Sent “Pressed words” to alice@example.test with 1 attachment").await;
-    assert_eq!((app.requests(Who::Orchestrator).len(), app.requests(Who::CleanRoom).len()), asked);
     app.pushes("ada", &heard, "Send").await;
-    app.sees("That was sent before.").await;
+    let late = app.sees("I've sent it already: Sat 21 Nov 2026, ").await;
+    app.pushes("ada", &heard, "Drop").await;
+    app.sees_another("I've sent it already: Sat 21 Nov 2026, ", &late).await;
+    assert_eq!((app.requests(Who::Orchestrator).len(), app.requests(Who::CleanRoom).len()), asked);
+    assert_eq!((effects(&app, "email.send").await, effects(&app, "email.move").await), (1, 0));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_was_sent_in_words_is_not_sent_again_by_its_button_wherever_it_is() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let draft = json!({"to": ["alice@example.test"], "subject": "Spoken words", "body": "Hello."});
+    let heard = app.says("ada", &format!("email.draft {draft}")).await;
+    let sql = "SELECT data FROM executions WHERE skill = 'email.draft'";
+    let data: String = app.store().value(sql, &[]).await.unwrap().unwrap();
+    let data: Value = serde_json::from_str(&data).unwrap();
+    let id = &data["message_id"];
+    let (said, _) = call(&app, "email.send", json!({"draft": id})).await;
+    assert!(said.starts_with("Sent “Spoken words”"), "{said}");
+    // As if the server hadn't let us put it away.
+    call(&app, "email.move", json!({"message_id": id, "folder": "Drafts"})).await;
+    app.pushes("ada", &heard, "Send").await;
+    app.sees("I've sent it already: ").await;
     assert_eq!(effects(&app, "email.send").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_draft_is_dropped_once_and_brought_back_and_asked_about_without_a_model() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let draft = json!({"to": ["alice@example.test"], "subject": "Dropped words", "body": "Hello."});
+    let heard = app.says("ada", &format!("email.draft {draft}")).await;
+    let asked = app.requests(Who::Orchestrator).len();
+    for (button, told) in [
+        ("Change", "What should change in “Dropped words”?"),
+        ("Drop", "✓ Moved “Dropped words” to trash"),
+        ("Drop", "✓ “Dropped words” is in trash already"),
+        ("Send", "That draft is gone."),
+    ] {
+        app.pushes("ada", &heard, button).await;
+        app.sees(told).await;
+    }
+    let undone = app.says("ada", "/undo").await.text;
+    assert!(undone.starts_with("Undone: Moved “Dropped words” to trash"), "{undone}");
+    assert_eq!(app.requests(Who::Orchestrator).len(), asked);
+    let (_, found) =
+        call(&app, "email.search", json!({"subject": "Dropped words", "folder": "Drafts"})).await;
+    assert_eq!((&found["count"], effects(&app, "email.send").await), (&json!(1), 0));
     app.ends_well().await;
 }
 

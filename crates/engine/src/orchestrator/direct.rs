@@ -2,11 +2,13 @@
 
 use adjutant_l10n as l10n;
 use adjutant_models::{ModelResponse, ToolCall};
+use adjutant_skills::builtin::DraftPress;
 use adjutant_skills::{ErrorKind, Registry};
 use adjutant_store::{Result, inbox, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_turn::wording;
 use adjutant_types::clock::utc;
+use adjutant_types::clock::when::When;
 use adjutant_types::{BASIC_MODE, ExecutionId, ExecutionStatus, NO_MODEL, Taint};
 use adjutant_workflows::agents::{self, AgentTask};
 use adjutant_workflows::command;
@@ -18,14 +20,15 @@ use serde_json::{Value, json};
 use super::task_graph::Agent;
 use super::{BasicMode, GET_RESULTS, Orchestrator, Run, TurnEnd};
 use crate::basic::{self, Understood};
+use crate::watching;
 
 /// A message that needs no model.
 #[derive(Debug, Clone)]
 pub(super) enum Direct {
     Command(String),
     Basic(String),
-    /// The button under this draft.
-    Send(String),
+    /// The button under a draft.
+    Draft(DraftPress),
 }
 
 /// Stands for the skill `workflow.draft` where a person typed the command: no model can dispatch it, because it isn't a
@@ -123,8 +126,9 @@ impl Run<'_> {
             (GET_RESULTS, json!({}))
         } else if let Some(agent) = self.task_graph.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
-            if matches!(self.direct, Some(Direct::Send(_))) {
-                return self.sent(&report).await;
+            if matches!(self.direct, Some(Direct::Draft(_))) {
+                let said = agent.task.mission.clone();
+                return self.pressed(&said, &report).await;
             }
             return self.answer_with_report(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
@@ -186,7 +190,7 @@ impl Run<'_> {
     }
 
     /// The end of a turn that a draft's button began: the receipt. What the person wrote beside a no is for the model.
-    async fn sent(&mut self, report: &agents::Report) -> Result<Option<TurnEnd>> {
+    async fn pressed(&mut self, said: &str, report: &agents::Report) -> Result<Option<TurnEnd>> {
         let (turn, why) = (&self.ctx.turn, report.error.as_ref().map(|error| error.kind));
         if why == Some(ErrorKind::NotFound) {
             return Ok(Some(TurnEnd::Failed(l10n::watches::draft_gone().into())));
@@ -198,7 +202,7 @@ impl Run<'_> {
             self.direct = None;
             return Ok(None);
         }
-        let receipt = wording::receipts::line(&l10n::watches::say_send(), report.status, &report.line());
+        let receipt = wording::receipts::line(said, report.status, &report.line());
         Ok(Some(match receipt {
             Some(receipt) if report.status.ended_well() => TurnEnd::Answered(receipt.into()),
             Some(receipt) => TurnEnd::Failed(receipt.into()),
@@ -214,9 +218,20 @@ impl Run<'_> {
             arguments: Some(arguments),
             ..AgentTask::default()
         };
-        if let Some(Direct::Send(draft)) = &self.direct {
-            let draft = json!({"draft": draft});
-            return Ok(call("send", "email.send", l10n::watches::say_send(), draft));
+        if let Some(Direct::Draft(press)) = &self.direct {
+            use l10n::watches;
+            let to_trash = |id: &str| json!({"message_id": id, "folder": "trash"});
+            return match press {
+                DraftPress::Send(id) => {
+                    Ok(call("send", "email.send", watches::say_send(), json!({"draft": id})))
+                }
+                DraftPress::Drop(id) => Ok(call("drop", "email.move", watches::say_drop(), to_trash(id))),
+                DraftPress::Change(draft) => Err(watches::what_to_change(watching::title(draft))),
+                DraftPress::Late(at) => {
+                    let at = utc(*at).with_timezone(&self.ctx.turn.zone).naive_local();
+                    Err(watches::sent_before(When::Time(at).spoken()))
+                }
+            };
         }
         if text.starts_with(command::UNDO) {
             return Ok(call("undo", "assistant.undo", l10n::orchestrator::undo_last(), json!({})));

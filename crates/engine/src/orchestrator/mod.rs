@@ -30,7 +30,7 @@ use std::sync::Arc;
 use adjutant_chat::{LiveText, Progress, continued};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::accounts::PersonAccounts;
-use adjutant_skills::builtin::chosen_draft;
+use adjutant_skills::builtin::{DraftPress, draft_press};
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, Result, outbox, turns};
@@ -48,6 +48,7 @@ use adjutant_workflows::{command, graph};
 use tokio::task::JoinSet;
 
 use crate::basic::Understood;
+use crate::watching;
 use direct::Direct;
 use task_graph::TaskGraph;
 use tools::ToolUse;
@@ -152,17 +153,20 @@ impl Orchestrator {
     ) -> Result<(TurnEnd, Batch)> {
         // Only a person's own words are a command.
         let own = ctx.trust.own_text.as_ref();
-        let send = chosen_draft(ctx).await?.map(Direct::Send);
-        let direct = send.clone().or_else(|| own.and_then(|_| self.direct(text)));
+        let press = draft_press(ctx).await?.map(Direct::Draft);
+        let direct = press.clone().or_else(|| own.and_then(|_| self.direct(text)));
+        // No model sees it.
+        let only = || FirstMessages::from(vec![Message::new(Role::User, PromptText::own(text))]);
         let first_messages = async |accounts: PersonAccounts| match &direct {
-            // No model sees these messages.
-            Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
+            // The answer names it.
+            Some(Direct::Draft(DraftPress::Change(draft))) => Ok((only(), watching::source(draft))),
+            Some(_) => Ok((only(), Taint::default())),
             None => first_messages(accounts).await,
         };
         let mut run = self.start(ctx, begun, first_messages).await?;
         // A turn continues as it was, even if the workflows have changed.
         run.direct = match run.dialogue.rounds().last().map(|last| last.model.as_str()) {
-            Some(NO_MODEL) => send.or_else(|| Some(Direct::Command(text.to_owned()))),
+            Some(NO_MODEL) => press.or_else(|| Some(Direct::Command(text.to_owned()))),
             Some(BASIC_MODE) => Some(Direct::Basic(text.to_owned())),
             Some(_) => None,
             None => direct,
@@ -293,7 +297,8 @@ impl Run<'_> {
             }
             if let Some(direct) = self.direct.clone() {
                 let end = match &direct {
-                    Direct::Command(text) | Direct::Send(text) => self.next_of_command(text).await?,
+                    Direct::Command(text) => self.next_of_command(text).await?,
+                    Direct::Draft(_) => self.next_of_command("").await?,
                     Direct::Basic(text) => self.next_of_basic(text).await?,
                 };
                 if let Some(end) = end {

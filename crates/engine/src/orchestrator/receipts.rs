@@ -23,7 +23,7 @@ impl Run<'_> {
     fn has_receipts(&self) -> bool {
         let is_others = match &self.direct {
             Some(Direct::Command(text)) => !text.starts_with(command::UNDO),
-            Some(Direct::Basic(_) | Direct::Send(_)) => false,
+            Some(Direct::Basic(_) | Direct::Draft(_)) => false,
             None => !self.dialogue.rounds().is_empty(),
         };
         is_others && !self.task_graph.agents.is_empty()

@@ -39,6 +39,7 @@ marked =
        *[unflagged] Marked “{ $subject }” as unflagged
     }
 moved = Moved “{ $subject }” to { $folder }
+was-there = “{ $subject }” is in { $folder } already
 
 ## Lists and texts of emails
 

@@ -195,7 +195,13 @@ in-past = /until: that's in the past
 gone = There's no such watch anymore. Send `/watches` to see the ones you have.
 which-item = say which one: it isn't clear what this is about
 item-gone = That's gone. “run morning-briefing” shows what's still there.
+
+## What the buttons under a draft say
+
 draft-gone = That draft is gone.
+what-to-change = What should change in “{ $subject }”?
+# $when: a date with a time.
+sent-before = I've sent it already: { $when }
 
 ## A briefing: its events, and below them the lines with numbers
 

@@ -57,7 +57,7 @@ pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
 pub(crate) use contacts::recipients;
 pub use contacts::{ContactsAccount, contacts_among};
 pub(crate) use email::is_as_shown;
-pub use email::{Mailbox, chosen_draft, written_by};
+pub use email::{DraftPress, Mailbox, draft_press, written_by};
 pub use notes::Notes;
 pub use services::Services;
 pub use web::Page;

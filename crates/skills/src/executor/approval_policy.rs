@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::approval::is_known;
 use super::{ActiveCall, Executor, implementation, wishes};
 use crate::accounts::CallAccounts;
-use crate::builtin::{self, BuiltinSkill, CallContext, Preview, undo};
+use crate::builtin::{self, BuiltinSkill, CallContext, DraftPress, Preview, undo};
 use crate::{Failure, Handler, Registry, Result, Skill, risk};
 
 /// How much of a step's task a plan shows at least, in characters.
@@ -75,10 +75,11 @@ impl ActiveCall<'_> {
         let given = self.call.arguments.as_object().filter(|_| handler(skill) == "email.send");
         let given = given.filter(|given| given.keys().all(|name| name == "draft" || name == "account"));
         let Some(draft) = given.and_then(|given| given.get("draft")?.as_str()) else { return Ok(None) };
-        let (store, turn, chosen) = (&self.ctx.store, &self.ctx.turn, builtin::chosen_draft(self.ctx).await?);
-        let answer = inbox::last_answer(store, &turn.id, &turn.person.id).await?;
+        let (store, turn) = (&self.ctx.store, &self.ctx.turn);
+        let press = builtin::draft_press(self.ctx).await?;
+        let is_meant = matches!(press, Some(DraftPress::Send(chosen)) if chosen == draft);
         // A model that goes on after a no has no yes.
-        if chosen.as_deref() != Some(draft) || answer.is_some() {
+        if !is_meant || inbox::last_answer(store, &turn.id, &turn.person.id).await?.is_some() {
             return Ok(None);
         }
         let now = preview.text.as_deref().unwrap_or_default();

@@ -186,6 +186,19 @@ pub async fn written_for(
     store.first(SQL, &[id.into()]).await
 }
 
+/// When a call of another turn sent this draft in a conversation, if one did.
+pub async fn draft_sent_at(
+    store: &Store,
+    conversation: &ConversationId,
+    turn: &TurnId,
+    draft: &str,
+) -> Result<Option<i64>> {
+    const SQL: &str = "SELECT ended_at FROM executions WHERE conversation_id = $1 AND kind = 'skill' \
+                       AND skill = 'email.send' AND status = 'completed' AND turn_id <> $2 \
+                       AND replace(parameters, $3, '') <> parameters ORDER BY ended_at LIMIT 1";
+    store.value(SQL, &[conversation.into(), turn.into(), draft.into()]).await
+}
+
 /// The progress of a call that must not be made twice.
 pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>> {
     let sql = "SELECT phase FROM executions WHERE id = $1";

@@ -115,6 +115,8 @@ pub struct TurnItems {
     /// None if it was deleted since.
     pub watch: Option<WatchRow>,
     pub items: Vec<ItemRow>,
+    /// What the button asks for.
+    pub verb: String,
 }
 
 macro_rules! columns {
@@ -410,11 +412,12 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Option<TurnItems>> 
     let row: Option<(String, PersonId)> = store.first(EVENT, &[turn.into()]).await?;
     let Some((event, person)) = row else { return Ok(None) };
     // Of a watch or, behind a button, of a thing.
-    let id = event.split(':').nth(1).unwrap_or_default();
+    let mut parts = event.split(':').skip(1);
+    let (id, verb) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default().to_owned());
     let sql = select_items!("WHERE (told_by = $1 OR id = $2) AND person_id = $3 ORDER BY seq LIMIT 100");
     let items = store.all(sql, &[(&event).into(), id.into(), (&person).into()]).await?;
     let (is_watch, watch) = (event.starts_with(WATCH), by_id(store, &id.into()).await?);
-    Ok(Some(TurnItems { is_watch, watch, items }))
+    Ok(Some(TurnItems { is_watch, watch, items, verb }))
 }
 
 /// What the model calls of a watch have cost since a time, in billionths of a US dollar: those of its turns, and those that

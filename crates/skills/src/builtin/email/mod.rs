@@ -17,7 +17,7 @@ use serde_json::json;
 pub(super) use compose::{MANY, blank, is_outside, mail_account, writer};
 pub(crate) use sending::is_as_shown;
 pub(super) use sending::send_once;
-pub use sending::{chosen_draft, written_by};
+pub use sending::{DraftPress, draft_press, written_by};
 pub(super) use sorting::{mark_back, move_back};
 pub(super) use triage::PAGE;
 

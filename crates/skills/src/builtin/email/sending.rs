@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use adjutant_l10n::{email, sources};
 use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError};
-use adjutant_store::watches::ItemRow;
+use adjutant_store::watches::{ItemRow, TurnItems};
 use adjutant_store::{Store, StoreError, executions, inbox};
 use adjutant_turn::journal::{TurnContext, fail_point};
-use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, ours};
+use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, WatchItem, ours};
 use serde_json::{Value, json};
 
 use super::compose::{mail_account, save_as_file};
@@ -84,15 +84,39 @@ pub(super) async fn own_draft(call: &CallContext<'_>, message_id: &str) -> Resul
     Ok(written.filter(|(person, ..)| *person == call.ctx.turn.person.id).map(|(_, taint, _)| taint))
 }
 
-/// The draft whose button to send it began the turn. A second press is one more message: the draft may be out.
-pub async fn chosen_draft(ctx: &TurnContext) -> Result<Option<String>, StoreError> {
+/// What the button under a draft asks for that began a turn.
+#[derive(Debug, Clone)]
+pub enum DraftPress {
+    /// The first press of it. A second one is one more message: the draft may be out.
+    Send(String),
+    Change(WatchItem),
+    Drop(String),
+    /// Any of these, of a draft that another turn has sent at this time.
+    Late(i64),
+}
+
+/// The button under a draft that began the turn.
+pub async fn draft_press(ctx: &TurnContext) -> Result<Option<DraftPress>, StoreError> {
     let found = ctx.turn.found.as_deref().filter(|found| !found.is_watch);
-    let Some([ItemRow { id, thing: Some(draft), .. }]) = found.map(|found| found.items.as_slice()) else {
+    let Some(TurnItems { verb, items, .. }) = found else { return Ok(None) };
+    let [ItemRow { id, thing: Some(draft), .. }] = items.as_slice() else { return Ok(None) };
+    // An email that a watch has told isn't one.
+    if written_by(&draft.id) != id.as_str() {
         return Ok(None);
-    };
-    let button = format!("{}{id}:send:", inbox::LINE);
-    let first = inbox::first_turn(&ctx.store, &ctx.turn.conversation.id, &button).await?;
-    Ok((first.as_ref() == Some(&ctx.turn.id)).then(|| draft.id.clone()))
+    }
+    let (store, turn, here) = (&ctx.store, &ctx.turn.id, &ctx.turn.conversation.id);
+    if let Some(at) = executions::draft_sent_at(store, here, turn, &json!(draft.id).to_string()).await? {
+        return Ok(Some(DraftPress::Late(at)));
+    }
+    Ok(match verb.as_str() {
+        "send" => {
+            let first = inbox::first_turn(store, here, &format!("{}{id}:send:", inbox::LINE)).await?;
+            (first.as_ref() == Some(turn)).then(|| DraftPress::Send(draft.id.clone()))
+        }
+        "change" => Some(DraftPress::Change(draft.clone())),
+        "drop" => Some(DraftPress::Drop(draft.id.clone())),
+        _ => None,
+    })
 }
 
 /// Whether a draft still holds what was shown above its buttons; `now` is what it is shown as now.
