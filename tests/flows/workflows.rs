@@ -926,6 +926,29 @@ async fn an_owner_keeps_a_draft_where_no_folder_is_configured() {
 }
 
 #[tokio::test]
+async fn a_draft_that_is_run_and_saved_says_where_it_is_and_how_to_run_it_again() {
+    const YAML: &str = "workflow:\n  name: NAME\n  description: A task\n  steps:\n    - { id: first, skill: tasks.create, \
+        arguments: { title: buy milk } }\n";
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_owned();
+    let app = scripted_with(Scripted::new().plain(|request| text(named(request, YAML))), |config| {
+        config.assistant.owner = vec!["console:ada".into()];
+        config.skills = vec![place];
+    })
+    .await;
+    let asked = app.says("ada", "/draft add a task to buy milk").await;
+    app.rests().await;
+    let heard = app.presses("ada", &asked, "Run and save it").await;
+    let file = folder.path().join("workflows/add-task-buy-milk.yaml");
+    let told = format!("Saved as {}. Run it with `/run add-task-buy-milk`.", file.display());
+    assert!(heard.text.contains(&told) && !heard.text.contains("Warnings"), "{}", heard.text);
+    assert!(file.exists());
+    assert_eq!(report(&app, &heard).await.run.kept, Some(told));
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_is_to_happen_every_week_is_kept_and_says_that_it_is_not_scheduled() {
     const YAML: &str = "workflow:\n  name: NAME\n  description: A task\n  steps:\n    - { id: first, skill: tasks.create, \
         arguments: { title: buy milk } }\n";

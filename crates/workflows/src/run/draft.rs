@@ -126,13 +126,7 @@ impl Runner {
         // An earlier version kept it as the subject.
         let text = draft.as_deref().unwrap_or(subject);
         let workflow = parse("draft.yaml", text).map_err(|_| l10n::runs::draft_gone())?;
-        // The options are those of `ask_whether`, in the language of that time.
-        let chosen = options.iter().position(|option| option == answer);
-        let (runs, saves) = match options.len() {
-            4 => (matches!(chosen, Some(0 | 2)), matches!(chosen, Some(1 | 2))),
-            3 => (chosen == Some(0), matches!(chosen, Some(0 | 1))),
-            _ => (chosen == Some(0), false),
-        };
+        let (runs, saves) = decision(options, answer);
         let mut message = l10n::runs::discarded();
         if saves {
             message = l10n::runs::saved(self.save(&workflow)?, &workflow.name);
@@ -157,6 +151,16 @@ impl Runner {
             }
             Err(error) => Err(l10n::runs::cannot_save(path.display(), error)),
         }
+    }
+}
+
+/// Whether a draft runs, and whether it is saved. The options are those of `ask_whether`, in the language of that time.
+pub(super) fn decision(options: &[String], answer: &str) -> (bool, bool) {
+    let chosen = options.iter().position(|option| option == answer);
+    match options.len() {
+        4 => (matches!(chosen, Some(0 | 2)), matches!(chosen, Some(1 | 2))),
+        3 => (chosen == Some(0), matches!(chosen, Some(0 | 1))),
+        _ => (chosen == Some(0), false),
     }
 }
 

@@ -6,15 +6,16 @@ use adjutant_chat::AgentProgress;
 use adjutant_l10n as l10n;
 use adjutant_skills::ErrorKind;
 use adjutant_store::executions::{self, Closing, ExecutionRow};
-use adjutant_store::questions::{self, QuestionRow};
+use adjutant_store::questions;
 use adjutant_store::{Result, runs};
 use adjutant_turn::journal::fail_point;
 use adjutant_types::text::shortened;
-use adjutant_types::{Answer, ExecutionKind, ExecutionStatus, QuestionKind, RunStatus};
+use adjutant_types::{ExecutionKind, ExecutionStatus, QuestionKind, RunStatus};
 use serde_json::Value;
 
 use super::context::plain;
-use super::questions::of_run;
+use super::draft::decision;
+use super::questions::choice_of;
 use super::state::{StepOutcome, StepResult, StepState};
 use super::{Run, Stop, Walk};
 use crate::agents::{self, AgentEnd, Unit};
@@ -71,11 +72,9 @@ impl Run<'_> {
         let (output, taint) = (self.output(&idle), self.taint());
         let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed).cloned();
         let mut result = plain(&output);
-        if status.ended_well() && self.is_unsaved_draft().await? {
-            let has_folder = self.runner.folder.is_some();
-            let why = if has_folder { l10n::runs::not_kept() } else { l10n::runs::no_folder() };
-            result = format!("{result}\n\n{why}").trim_start().to_owned();
-            report.run.warnings.push(why);
+        report.run.kept = self.kept(status.ended_well()).await?;
+        if let Some(kept) = &report.run.kept {
+            result = format!("{result}\n\n{kept}").trim_start().to_owned();
         }
         let closing = Closing {
             result: Some(result),
@@ -95,16 +94,23 @@ impl Run<'_> {
         Ok(ended(self.row, status, &closing, now))
     }
 
-    /// Whether its workflow was drafted from words, and its person had it run without saving it.
-    async fn is_unsaved_draft(&self) -> Result<bool> {
-        let is_it = |asked: &QuestionRow| match &asked.kind {
-            // Of three options the first saves it, too.
-            QuestionKind::Choice { options, draft: Some(_), .. } if options.len() != 3 => {
-                asked.answer.as_ref().map(Answer::as_str) == options.first().map(String::as_str)
-            }
-            _ => false,
+    /// Of a workflow that was drafted from words: where it is saved, or how to keep it, if it ended well.
+    async fn kept(&self, ended_well: bool) -> Result<Option<String>> {
+        let asked = choice_of(self.ctx, self.row).await?;
+        let Some((QuestionKind::Choice { options, draft: Some(_), .. }, Some(answer))) =
+            asked.map(|asked| (asked.kind, asked.answer))
+        else {
+            return Ok(None);
         };
-        Ok(of_run(self.ctx, self.row).await?.iter().any(is_it))
+        let (folder, name) = (self.runner.folder.as_deref(), &self.workflow.name);
+        let (_, saves) = decision(&options, answer.as_str());
+        Ok(match folder {
+            Some(folder) if saves => {
+                Some(l10n::runs::saved(folder.join(format!("{name}.yaml")).display(), name))
+            }
+            Some(_) => ended_well.then(l10n::runs::not_kept),
+            None => ended_well.then(l10n::runs::no_folder),
+        })
     }
 
     /// Stores the results of its steps while the run is suspended.
@@ -240,6 +246,7 @@ impl Run<'_> {
                 forecast: self.plan.as_ref().map(Plan::first_forecast),
                 changes: self.plan.as_ref().map(|plan| plan.changes.clone()).unwrap_or_default(),
                 spent: None,
+                kept: None,
             },
             steps,
         }

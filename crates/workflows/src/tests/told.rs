@@ -39,6 +39,7 @@ fn report(status: &str, steps: Vec<StepReport>, output: &str) -> Report {
         forecast: None,
         spent: None,
         changes: Vec::new(),
+        kept: None,
     };
     Report { run, steps }
 }

@@ -61,6 +61,9 @@ pub struct RunReport {
     /// The changes of its plan while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// Of a workflow that was drafted for it: where it is saved, or how to keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// The usage of model calls.

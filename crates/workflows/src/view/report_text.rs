@@ -36,6 +36,7 @@ impl Report {
         parts.extend(
             self.again().map(|words| l10n::runs::run_again(format_args!("adjutant workflow {words}"))),
         );
+        parts.extend(self.run.kept.clone());
         joined(parts) + "\n"
     }
 
@@ -56,12 +57,13 @@ impl Report {
     /// well and there is nothing to tell; of a scheduled run for which all went well, the text that it wrote alone.
     pub fn message(&self, is_scheduled: bool) -> Message {
         let (output, is_json) = self.output();
-        if output.is_empty() && self.run.output == NOTHING_TO_TELL && self.run.status == RunStatus::Complete {
+        let is_well = self.run.status == RunStatus::Complete && self.run.kept.is_none();
+        if output.is_empty() && self.run.output == NOTHING_TO_TELL && is_well {
             return Message::default();
         }
         if output.chars().count() <= MAX_LENGTH {
-            let is_well = self.run.status == RunStatus::Complete && self.run.warnings.is_empty();
-            let is_alone = is_scheduled && is_well && !is_json && !output.is_empty();
+            let is_alone =
+                is_scheduled && is_well && self.run.warnings.is_empty() && !is_json && !output.is_empty();
             return if is_alone { output.into() } else { self.markdown().into() };
         }
         let name: String =
@@ -93,6 +95,7 @@ impl Report {
         });
         parts.push(self.warnings(bold, MAX_LINES, escaped));
         parts.extend(self.again().map(|words| l10n::runs::run_again(format_args!("`/{words}`"))));
+        parts.extend(self.run.kept.clone());
         parts.push(end.to_owned());
         joined(parts)
     }
