@@ -155,6 +155,8 @@ pub(crate) fn without_time(text: &str) -> String {
 
 #[tokio::test]
 async fn a_plan_is_changed_as_the_person_says_and_the_old_one_is_shown_to_the_planner() {
+    const CHANGED: &str = "prepare the board meeting: find the three figures, add a task for the room (changed: \
+                           without the room)";
     let planner = |request: &Request| {
         let told = user_text(request);
         if !told.contains("The person wants it changed: without the room") {
@@ -163,23 +165,27 @@ async fn a_plan_is_changed_as_the_person_says_and_the_old_one_is_shown_to_the_pl
         assert!(told.contains("do room"), "the old plan: {told}");
         plan_of(&[step("figures", "researcher", &[], &[])])
     };
-    let app = scripted(script(planner, works, |_| verdict(&[("figures", true, "")]))).await;
+    let reviewer = |request: &Request| {
+        let told = user_text(request);
+        assert!(told.contains(&format!("The goal: {CHANGED}\n")), "{told}");
+        verdict(&[("figures", true, "")])
+    };
+    let app = scripted(script(planner, works, reviewer)).await;
     let asked = app.says("ada", GOAL).await;
     app.rests().await;
     let what = app.presses("ada", &asked, "Change").await;
     assert!(what.text.starts_with("What should change?"), "{}", what.text);
     app.rests().await;
     let changed = app.says("ada", "without the room").await;
-    assert!(
-        changed.text.starts_with("**Changed plan: ") && !changed.text.contains("do room"),
-        "{}",
-        changed.text
-    );
+    let title = format!("**Changed plan: {CHANGED}**");
+    assert!(changed.text.starts_with(&title) && !changed.text.contains("do room"), "{}", changed.text);
     app.rests().await;
     let heard = app.says("ada", "run").await;
     assert_eq!(report(&app, &heard).await.steps.len(), 1, "{}", heard.text);
     assert_eq!(tasks(&app).await, 0);
-    assert_eq!(app.store().count("SELECT count(*) FROM plans", &[]).await.unwrap(), 2);
+    let goals: Vec<String> =
+        app.store().column("SELECT goal FROM plans ORDER BY version", &[]).await.unwrap();
+    assert_eq!(goals, [&GOAL["/plan ".len()..], CHANGED]);
     app.ends_well().await;
 }
 

@@ -49,6 +49,8 @@ planning-rest = Replanning the rest
 
 title = Plan: { $goal }
 changed-title = Changed plan: { $goal }
+# $change: how the person wants it changed, in their words.
+changed-goal = { $goal } (changed: { $change })
 done-when = Done when: { $criteria }
 uncertain = Uncertain
 will-ask = You'll be asked

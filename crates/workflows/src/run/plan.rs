@@ -74,8 +74,13 @@ impl Runner {
     /// Has a version of the plan made, stores it, and asks about it, the last two in one commit.
     pub(super) async fn propose(&self, unit: Unit<'_>, wanted: &Wanted<'_>) -> Result<Suspend, NotStarted> {
         let Unit { ctx, row, .. } = unit;
-        let Wanted { goal, version, rest, .. } = *wanted;
+        let Wanted { version, rest, change, .. } = *wanted;
         let mut plan = self.by_planner(unit, wanted).await?;
+        // Its result is judged by this, too.
+        let goal = &match change {
+            Some((previous, wish)) => l10n::plans::changed_goal(&previous.goal, wish),
+            None => wanted.goal.to_owned(),
+        };
         let workflow = plans::workflow(&plan, goal).map_err(|_| l10n::plans::gone())?;
         let text = match rest {
             None => {
@@ -93,11 +98,11 @@ impl Runner {
             id: row.id.clone(),
             version,
             turn_id: ctx.turn.id.clone(),
-            goal: goal.to_owned(),
+            goal: goal.clone(),
             body: serde_json::to_string(&plan).unwrap_or_default(),
             created_at: ctx.store.now(),
         };
-        let kind = QuestionKind::Plan { goal: goal.to_owned() };
+        let kind = QuestionKind::Plan { goal: goal.clone() };
         let question = Question { kind, execution: Some(&row.id), text, choices: words::plan_choices };
         let mut batch = ctx.batch();
         runs::insert_plan(&mut batch, &plan_row);
