@@ -1,7 +1,8 @@
 //! Notifying attendees, with real mail on a real server: changes and cancellations.
 
 use adjutant_fakes::mail_server::{self, Server};
-use adjutant_fakes::model::{FakeModel, Reply, last_message};
+use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use adjutant_store::Batch;
 use serde_json::{Value, json};
 
 use crate::groupware::{arrived, mail};
@@ -263,6 +264,49 @@ fn what_is_undone_is_told_once_to_those_who_were_told() {
         assert_eq!(arrived(server, ("bob", ""), &format!("Canceled: {title}"), 1).len(), 1, "{point}");
         assert_eq!(home.count("SELECT count(*) FROM objects"), 0, "{point}");
         assert_eq!(program.finish(), (once_each(&["m3", "m4"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn a_guest_whose_email_is_refused_is_named_once_also_if_a_later_email_went_out_before_a_crash() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["mail-sent", "mail-accepted", "skill-worked"] {
+        let (bob, nobody) = (format!("Kept {point}"), format!("Lost {point}"));
+        let titles = (bob.clone(), nobody.clone());
+        let model = FakeModel::start(move |request| {
+            if !has_tool(request, "dispatch_agent") || !last_message(request).contains("make both") {
+                return Reply::text("Done.");
+            }
+            let dispatch = |id: &str, needs: &[&str], title: &str, guest: &str| {
+                json!({"agent_id": id, "mission": "do it", "skills": ["calendar.create_event"], "depends_on": needs,
+                    "arguments": {"title": title, "start": "2030-03-04T15:00", "attendees": [guest]}})
+            };
+            let second = dispatch("b", &["a"], &titles.1, "nobody@example.test").to_string();
+            Reply::call("dispatch_agent", &dispatch("a", &[], &titles.0, "bob@example.test"))
+                .and_call("dispatch_agent", &second)
+        });
+        let home = home(server, &model);
+        let mut chat = home.chat();
+        let made = chat.say("m1", "make both");
+        assert!(made["text"].as_str().unwrap().contains("I couldn't notify nobody@example.test"), "{made}");
+        chat.finish_well();
+        // As if the server had taken their invitation.
+        home.ask(async |store| {
+            let mut batch = Batch::new();
+            batch.run(
+                "UPDATE executions SET undo = replace(undo, '\"told\":[]', '\"told\":[\"nobody@example.test\"]')",
+                [],
+            );
+            store.write(batch).await.unwrap();
+        });
+        let mut program = Program::start(&home, point);
+        let undone = said(&program.say("m2", "/undo"));
+        assert_eq!(undone.matches("I couldn't notify nobody@example.test: ").count(), 1, "{point}: {undone}");
+        assert!(undone.contains("Told bob@example.test by email that it's canceled"), "{point}: {undone}");
+        assert!(!undone.contains("Told nobody@"), "{point}: {undone}");
+        assert_eq!(arrived(server, ("bob", ""), &format!("Canceled: {bob}"), 1).len(), 1, "{point}");
+        assert_eq!(program.finish(), (once_each(&["m2"]), true), "{point}");
         home.assert_tidy(point);
     }
 }

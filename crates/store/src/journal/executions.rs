@@ -186,17 +186,11 @@ pub async fn written_for(
     store.first(SQL, &[id.into()]).await
 }
 
-/// When a call of another turn sent this draft in a conversation, if one did.
-pub async fn draft_sent_at(
-    store: &Store,
-    conversation: &ConversationId,
-    turn: &TurnId,
-    draft: &str,
-) -> Result<Option<i64>> {
-    const SQL: &str = "SELECT ended_at FROM executions WHERE conversation_id = $1 AND kind = 'skill' \
-                       AND skill = 'email.send' AND status = 'completed' AND turn_id <> $2 \
-                       AND replace(parameters, $3, '') <> parameters ORDER BY ended_at LIMIT 1";
-    store.value(SQL, &[conversation.into(), turn.into(), draft.into()]).await
+/// When a call of another turn sent the draft of this id, in quotes, if one did here.
+pub async fn sent_at(store: &Store, here: &ConversationId, turn: &TurnId, id: &str) -> Result<Option<i64>> {
+    const SQL: &str = "SELECT ended_at FROM executions WHERE conversation_id = $1 AND kind = 'skill' AND skill = 'email.send' \
+                       AND status = 'completed' AND turn_id <> $2 AND replace(parameters, $3, '') <> parameters LIMIT 1";
+    store.value(SQL, &[here.into(), turn.into(), id.into()]).await
 }
 
 /// The progress of a call that must not be made twice.

@@ -10,11 +10,12 @@
 //!   it sends each once.
 //! - `accepted`: the server has it. All that's left is a copy in Sent, unless there is one.
 //!
-//! A call that writes several mails numbers the phase.
+//! A call that writes several mails numbers them. One that was refused is tried again after a crash, whatever became of later
+//! ones: nothing else says that it wasn't sent.
 //!
 //! Accepted race: a crash between the server's yes and our commit of it counts as `handed_over`.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use adjutant_l10n::{email, sources};
@@ -35,37 +36,36 @@ use crate::{Approved, ErrorKind, Failure, Output, Result, SkillError};
 const LOOKUPS: u32 = 20;
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How far a mail got.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    NotStarted,
-    HandedOver,
-    Accepted,
+/// The mails of a call that may be out, by their numbers, and whether each was accepted.
+type Begun = BTreeMap<usize, bool>;
+
+const HANDED_OVER: &str = "handed_over";
+const ACCEPTED: &str = "accepted";
+
+/// Reads what [`stored`] has written.
+fn begun(stored: Option<&str>) -> Begun {
+    let Some(stored) = stored else { return Begun::new() };
+    let (word, last) = stored.split_once(' ').unwrap_or((stored, "0"));
+    let Some((_, list)) = word.split_once(':') else {
+        // A former version kept the last one alone.
+        let last: usize = last.parse().unwrap_or_default();
+        return (0..=last).map(|number| (number, number < last || word == ACCEPTED)).collect();
+    };
+    let number = |text: &str| text.trim_end_matches('?').parse::<usize>().ok();
+    list.split(',').filter_map(|text| Some((number(text)?, !text.ends_with('?')))).collect()
 }
 
-impl Phase {
-    const HANDED_OVER: &str = "handed_over";
-    const ACCEPTED: &str = "accepted";
-
-    /// How far the mail of this number got. `handed_over 1` means the second mail, so the first was accepted.
-    fn of(stored: Option<&str>, mail: usize) -> Self {
-        let Some(stored) = stored else { return Self::NotStarted };
-        let (word, number) = stored.split_once(' ').unwrap_or((stored, "0"));
-        match number.parse::<usize>().unwrap_or_default().cmp(&mail) {
-            Ordering::Less => Self::NotStarted,
-            Ordering::Equal if word == Self::HANDED_OVER => Self::HandedOver,
-            _ => Self::Accepted,
-        }
+/// The first mail as one word, several as `handed_over:0,3? 3`: those before the last may have been refused. A former version
+/// sends none of them again.
+fn stored(mails: &Begun) -> Option<String> {
+    let (last, _) = mails.last_key_value()?;
+    let word = if mails.values().all(|is_accepted| *is_accepted) { ACCEPTED } else { HANDED_OVER };
+    if *last == 0 {
+        return Some(word.to_owned());
     }
-
-    fn stored(self, mail: usize) -> Option<String> {
-        let word = match self {
-            Self::NotStarted => return None,
-            Self::HandedOver => Self::HANDED_OVER,
-            Self::Accepted => Self::ACCEPTED,
-        };
-        Some(if mail == 0 { word.to_owned() } else { format!("{word} {mail}") })
-    }
+    let mark = |is_accepted: &bool| if *is_accepted { "" } else { "?" };
+    let list = mails.iter().map(|(number, is_accepted)| format!("{number}{}", mark(is_accepted)));
+    Some(format!("{word}:{} {last}", list.collect::<Vec<_>>().join(",")))
 }
 
 pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address) -> String {
@@ -105,7 +105,7 @@ pub async fn draft_press(ctx: &TurnContext) -> Result<Option<DraftPress>, StoreE
         return Ok(None);
     }
     let (store, turn, here) = (&ctx.store, &ctx.turn.id, &ctx.turn.conversation.id);
-    if let Some(at) = executions::draft_sent_at(store, here, turn, &json!(draft.id).to_string()).await? {
+    if let Some(at) = executions::sent_at(store, here, turn, &json!(draft.id).to_string()).await? {
         return Ok(Some(DraftPress::Late(at)));
     }
     Ok(match verb.as_str() {
@@ -251,36 +251,37 @@ struct Sending<'a> {
 
 impl Sending<'_> {
     async fn advance(&self, letter: &Composed) -> Result<()> {
-        let stored = executions::phase(self.call.store(), self.call.execution).await?;
-        match Phase::of(stored.as_deref(), self.number) {
-            Phase::NotStarted => self.hand_over(letter, stored.as_deref()).await,
-            Phase::HandedOver => self.settle().await,
-            Phase::Accepted => Ok(()),
+        let mails = begun(executions::phase(self.call.store(), self.call.execution).await?.as_deref());
+        match mails.get(&self.number).copied() {
+            None => self.hand_over(letter, mails).await,
+            Some(false) => self.settle(mails).await,
+            Some(true) => Ok(()),
         }
     }
 
-    async fn set(&self, phase: Phase) -> Result<()> {
-        self.store(phase.stored(self.number).as_deref()).await
+    async fn set(&self, mut mails: Begun, is_accepted: bool) -> Result<()> {
+        mails.insert(self.number, is_accepted);
+        self.store(&mails).await
     }
 
-    async fn store(&self, phase: Option<&str>) -> Result<()> {
+    async fn store(&self, mails: &Begun) -> Result<()> {
         let mut batch = self.call.ctx.batch();
-        executions::set_phase(&mut batch, self.call.execution, phase);
+        executions::set_phase(&mut batch, self.call.execution, stored(mails).as_deref());
         self.call.store().write(batch).await?;
         Ok(())
     }
 
     /// Finds out whether a mail that may have been sent was.
-    async fn settle(&self) -> Result<()> {
+    async fn settle(&self, mails: Begun) -> Result<()> {
         let is_sent = self.was_sent().await
             || (self.call.ctx.io.lease.heartbeat.is_fresh()
                 && self.mail.smtp.resume(self.message_id).await.unwrap_or(false));
-        if is_sent { self.set(Phase::Accepted).await } else { Err(SkillError::unknown_outcome().into()) }
+        if is_sent { self.set(mails, true).await } else { Err(SkillError::unknown_outcome().into()) }
     }
 
-    async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<()> {
+    async fn hand_over(&self, letter: &Composed, before: Begun) -> Result<()> {
         let before_data = async {
-            let committed = self.set(Phase::HandedOver).await;
+            let committed = self.set(before.clone(), false).await;
             fail_point("mail-handed-over");
             match committed {
                 Ok(()) if self.call.ctx.io.lease.heartbeat.is_fresh() => Ok(()),
@@ -288,15 +289,16 @@ impl Sending<'_> {
                 Err(_) => Err(email::journal_failed()),
             }
         };
-        match self.mail.smtp.send(&letter.envelope, &letter.bytes, self.message_id, before_data).await {
+        let sent = self.mail.smtp.send(&letter.envelope, &letter.bytes, self.message_id, before_data).await;
+        match sent {
             Ok(_) => {
                 fail_point("mail-sent");
-                self.set(Phase::Accepted).await
+                self.set(before, true).await
             }
-            Err(error) if error.may_have_happened => self.settle().await,
+            Err(error) if error.may_have_happened => self.settle(before).await,
             Err(error) => {
                 // It certainly wasn't sent, so the next attempt may start afresh.
-                self.store(before).await?;
+                self.store(&before).await?;
                 Err(error.into())
             }
         }
@@ -318,5 +320,30 @@ impl Sending<'_> {
             tokio::time::sleep(LOOKUP_INTERVAL).await;
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_email_of_a_call_keeps_how_far_it_got_also_behind_one_that_was_refused() {
+        for (text, mails) in [
+            ("handed_over", vec![(0, false)]),
+            ("accepted", vec![(0, true)]),
+            ("accepted:0,1 1", vec![(0, true), (1, true)]),
+            ("accepted:3 3", vec![(3, true)]),
+            ("handed_over:0,3? 3", vec![(0, true), (3, false)]),
+            ("handed_over:0?,1 1", vec![(0, false), (1, true)]),
+        ] {
+            let mails = Begun::from_iter(mails);
+            assert_eq!(begun(Some(text)), mails, "{text}");
+            assert_eq!(stored(&mails).as_deref(), Some(text));
+        }
+        assert_eq!(stored(&begun(None)), None);
+        // As a former version stored them.
+        assert_eq!(begun(Some("handed_over 2")), Begun::from([(0, true), (1, true), (2, false)]));
+        assert_eq!(begun(Some("accepted 1")), Begun::from([(0, true), (1, true)]));
     }
 }

@@ -14,6 +14,8 @@
 
 mod steps;
 
+use std::collections::BTreeSet;
+
 use adjutant_l10n as l10n;
 use serde_json::{Value, json};
 
@@ -106,7 +108,8 @@ pub(super) async fn last(call: &CallContext<'_>, approved: &Approved, writes: &m
     // A receipt begins with what was done.
     lines.sort_by_key(|(is_left, _)| *is_left);
     let lines: Vec<ErrorText> = lines.into_iter().map(|(_, line)| line).collect();
-    telling.notes.dedup();
+    let mut told = BTreeSet::new();
+    telling.notes.retain(|note| told.insert(note.clone()));
     if !has_undone {
         let lines = lines.into_iter().chain(telling.notes.into_iter().map(|note| ours!("{}", Own(note))));
         let why = lines.reduce(|all, line| all.and("\n").and(line)).unwrap_or_else(|| "".into());
