@@ -768,6 +768,33 @@ async fn a_draft_that_is_another_one_by_now_is_shown_before_it_is_sent() {
 }
 
 #[tokio::test]
+async fn a_mail_that_was_moved_before_a_crash_goes_back_to_where_it_was() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Crossed over", "Hello.").await;
+    let (app, other) = (app(server).await, app(server).await);
+    let id = "<crossed-over@example.test>";
+    let (_, found) = call(&app, "email.search", json!({"subject": "Crossed over", "with_text": true})).await;
+    let from = each(&found, "folder")[0].clone();
+    let to_trash = json!({"message_id": id, "folder": "trash"});
+    let asked = app.says("ada", &format!("email.move {to_trash}")).await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    call(&other, "email.move", to_trash).await;
+    // As if the process had died at work.
+    let kept = json!([{"moved": {"message_id": id, "from": from, "to": "trash"}}]).to_string();
+    let mut batch = Batch::new();
+    let sql = "UPDATE executions SET status = 'running', undo = $1 WHERE skill = 'email.move'";
+    batch.run(sql, [kept.into()]);
+    app.store().write(batch).await.unwrap();
+    let heard = app.presses("ada", &asked, "Approve").await;
+    assert!(heard.text.contains("Moved “Crossed over” to trash"), "{}", heard.text);
+    app.says("ada", "/undo").await;
+    let (_, found) = call(&app, "email.search", json!({"subject": "Crossed over"})).await;
+    assert_eq!(each(&found, "folder"), [&from]);
+    app.ends_well().await;
+    other.ends_well().await;
+}
+
+#[tokio::test]
 async fn all_whom_a_draft_is_to_are_counted() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let to = ["alice@example.test", "bob@example.test", "bot@example.test"];

@@ -69,23 +69,30 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output> {
         let error = SkillError::from(error);
         SkillError { message: ours!(email::about, FromOutside(&mail.subject), error.message), ..error }
     };
-    let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
-    let to = now.as_ref().map_or(folder, |found| found.folder.as_str()).to_owned();
     let account = call.account_for(AccountService::Mail)?;
-    // After a crash it may be there because of us.
-    let was_there = mail.folder == to && !call.is_retry;
-    let moved =
-        Step::Moved { message_id: id.clone(), from: mail.folder.clone(), to, account: id_of(account) };
+    let kept = if call.is_retry { undo::changes_of(call, call.execution).await? } else { Vec::new() };
+    let from = match kept.into_iter().next() {
+        Some(Step::Moved { from, .. }) => from,
+        _ => mail.folder.clone(),
+    };
+    let moved = |to: &str| {
+        let (from, to) = (from.clone(), to.to_owned());
+        undo::left(&[Step::Moved { message_id: id.clone(), from, to, account: id_of(account) }])
+    };
+    undo::keep(call, moved(folder)).await?;
+    let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
+    let to = now.as_ref().map_or(folder, |found| found.folder.as_str());
     // Its Message-ID, if it has one, is still the same.
     let (location, folder_now) = now.as_ref().map(|found| (&found.id, &found.folder)).unzip();
-    let id = mail.message_id.as_ref().or(location).unwrap_or(&id);
-    let data = json!({"id": id, "subject": mail.subject, "from": parties(&mail.from), "folder": folder_now});
-    let (summary, steps) = match was_there {
-        true => (email::was_there(mail.subject, folder), Vec::new()),
-        false => (email::moved(mail.subject, folder), vec![moved]),
+    let lasting = mail.message_id.as_ref().or(location).unwrap_or(&id);
+    let data =
+        json!({"id": lasting, "subject": mail.subject, "from": parties(&mail.from), "folder": folder_now});
+    let (summary, steps) = match from == to {
+        true => (email::was_there(mail.subject, folder), undo::left(&[])),
+        false => (email::moved(mail.subject, folder), moved(to)),
     };
     let summary = labelled(call, AccountService::Mail, account, summary);
-    Ok(Output::new(summary, data).undone_by(undo::left(&steps)))
+    Ok(Output::new(summary, data).undone_by(steps))
 }
 
 /// Moves a mail back, if it is still where it was moved to.
