@@ -183,12 +183,9 @@ async fn a_draft_is_shown_whole_with_its_buttons() {
     let shown = "✓ “Plan” is in your drafts\n\nSend this email to bob@elsewhere.test: “Plan”\n- text:\n";
     assert!(heard.text.contains(shown) && heard.text.contains("Here it is."), "{}", heard.text);
     app.pushes("ada", &heard, "Change").await;
-    app.sees("What should change in “Plan”?").await;
-    app.says("ada", "make it shorter").await;
+    app.sees("On it.").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
-    let told =
-        request.messages.iter().rfind(|message| message.text.contains("What should change in")).unwrap();
-    assert!(told.text.starts_with("[outside text ") && told.text.contains("“Plan”?"), "{}", told.text);
+    assert!(serde_json::to_string(&request).unwrap().contains("I want to change this draft"));
     app.ends_well().await;
 }
 

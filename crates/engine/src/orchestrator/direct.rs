@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 use super::task_graph::Agent;
 use super::{BasicMode, GET_RESULTS, Orchestrator, Run, TurnEnd};
 use crate::basic::{self, Understood};
-use crate::watching;
 
 /// A message that needs no model.
 #[derive(Debug, Clone)]
@@ -226,7 +225,6 @@ impl Run<'_> {
                     Ok(call("send", "email.send", watches::say_send(), json!({"draft": id})))
                 }
                 DraftPress::Drop(id) => Ok(call("drop", "email.move", watches::say_drop(), to_trash(id))),
-                DraftPress::Change(draft) => Err(watches::what_to_change(watching::title(draft))),
                 DraftPress::Late(at) => {
                     let at = utc(*at).with_timezone(&self.ctx.turn.zone).naive_local();
                     Err(watches::sent_before(When::Time(at).spoken()))

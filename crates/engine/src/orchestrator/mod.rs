@@ -30,7 +30,7 @@ use std::sync::Arc;
 use adjutant_chat::{LiveText, Progress, continued};
 use adjutant_models::{Message, ModelResponse, Role, SharedModel, ToolCall};
 use adjutant_skills::accounts::PersonAccounts;
-use adjutant_skills::builtin::{DraftPress, draft_press};
+use adjutant_skills::builtin::draft_press;
 use adjutant_skills::{Registry, Skills};
 use adjutant_store::executions::{self, ExecutionRow};
 use adjutant_store::{Batch, Result, outbox, turns};
@@ -48,7 +48,6 @@ use adjutant_workflows::{command, graph};
 use tokio::task::JoinSet;
 
 use crate::basic::Understood;
-use crate::watching;
 use direct::Direct;
 use task_graph::TaskGraph;
 use tools::ToolUse;
@@ -155,12 +154,9 @@ impl Orchestrator {
         let own = ctx.trust.own_text.as_ref();
         let press = draft_press(ctx).await?.map(Direct::Draft);
         let direct = press.clone().or_else(|| own.and_then(|_| self.direct(text)));
-        // No model sees it.
-        let only = || FirstMessages::from(vec![Message::new(Role::User, PromptText::own(text))]);
         let first_messages = async |accounts: PersonAccounts| match &direct {
-            // The answer names it.
-            Some(Direct::Draft(DraftPress::Change(draft))) => Ok((only(), watching::source(draft))),
-            Some(_) => Ok((only(), Taint::default())),
+            // A model sees it only after a no to a press.
+            Some(_) => Ok((vec![Message::new(Role::User, PromptText::own(text))].into(), Taint::default())),
             None => first_messages(accounts).await,
         };
         let mut run = self.start(ctx, begun, first_messages).await?;

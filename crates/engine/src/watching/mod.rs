@@ -29,12 +29,12 @@ pub(crate) fn quiet_until(watch: &WatchRow, ms: i64, zone: Tz) -> Option<i64> {
     Some(local_to_utc(end, zone).timestamp_millis())
 }
 
-pub(crate) fn title(thing: &WatchItem) -> String {
+fn title(thing: &WatchItem) -> String {
     line(&one_line(&thing.title, MAX_TITLE), MAX_TITLE)
 }
 
 /// Who wrote a thing, as people are told.
-pub(crate) fn source(thing: &WatchItem) -> Taint {
+fn source(thing: &WatchItem) -> Taint {
     Taint::by(&match thing.noun {
         ItemNoun::Mail => l10n::sources::email(title(thing), &thing.from),
         ItemNoun::Event => l10n::sources::event(title(thing)),

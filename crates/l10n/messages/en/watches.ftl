@@ -199,7 +199,6 @@ item-gone = That's gone. “run morning-briefing” shows what's still there.
 ## What the buttons under a draft say
 
 draft-gone = That draft is gone.
-what-to-change = What should change in “{ $subject }”?
 # $when: a date with a time.
 sent-before = I've sent it already: { $when }
 

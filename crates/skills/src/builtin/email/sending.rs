@@ -23,7 +23,7 @@ use adjutant_mail::{Address, Composed, Draft, FlagChange, FolderKind, MailError}
 use adjutant_store::watches::{ItemRow, TurnItems};
 use adjutant_store::{Store, StoreError, executions, inbox};
 use adjutant_turn::journal::{TurnContext, fail_point};
-use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, WatchItem, ours};
+use adjutant_types::{AccountService, ExecutionId, ProviderKind, Taint, ours};
 use serde_json::{Value, json};
 
 use super::compose::{mail_account, save_as_file};
@@ -89,9 +89,8 @@ pub(super) async fn own_draft(call: &CallContext<'_>, message_id: &str) -> Resul
 pub enum DraftPress {
     /// The first press of it. A second one is one more message: the draft may be out.
     Send(String),
-    Change(WatchItem),
     Drop(String),
-    /// Any of these, of a draft that another turn has sent at this time.
+    /// Any button, of a draft that another turn has sent at this time.
     Late(i64),
 }
 
@@ -113,7 +112,6 @@ pub async fn draft_press(ctx: &TurnContext) -> Result<Option<DraftPress>, StoreE
             let first = inbox::first_turn(store, here, &format!("{}{id}:send:", inbox::LINE)).await?;
             (first.as_ref() == Some(turn)).then(|| DraftPress::Send(draft.id.clone()))
         }
-        "change" => Some(DraftPress::Change(draft.clone())),
         "drop" => Some(DraftPress::Drop(draft.id.clone())),
         _ => None,
     })
