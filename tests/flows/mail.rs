@@ -11,7 +11,7 @@ use adjutant_store::Batch;
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, results, scripted_with, user_text, without_receipts};
-use crate::groupware::{call, call_skill, report_result, skill_caller};
+use crate::groupware::{call, call_skill, report_result, skill_caller, split};
 use crate::prompts::{account, deliver, deliver_with};
 use crate::scripted::{Gate, Scripted, Who, has_results, text};
 use crate::trust::effects;
@@ -634,29 +634,47 @@ async fn the_button_of_a_draft_sends_what_stands_above_it_once_and_asks_nobody()
 #[tokio::test]
 async fn a_draft_that_was_sent_in_words_is_not_sent_again_by_its_button_wherever_it_is() {
     let Some(server) = mail_server::shared().unwrap() else { return };
-    let app = app(server).await;
-    let draft = json!({"to": ["alice@example.test"], "subject": "Spoken words", "body": "Hello."});
+    for (status, told) in [
+        ("completed", "I've sent it already: "),
+        ("unknown", "It may be out."),
+        ("cancelled", "It may be out."),
+    ] {
+        let script = Scripted::new().orchestrator(|request| match user_text(request) {
+            said if said.starts_with("Send this draft") => text("It may be out."),
+            _ if has_results(request) => report_result(request),
+            _ => call_skill(request),
+        });
+        let app = with(server, script).await;
+        let (heard, id) = drafted(&app, "Spoken words").await;
+        let (said, _) = call(&app, "email.send", json!({"draft": id.trim_matches(['<', '>'])})).await;
+        assert!(said.starts_with("Sent “Spoken words”"), "{said}");
+        // As if the server hadn't let us put it away.
+        call(&app, "email.move", json!({"message_id": id, "folder": "Drafts"})).await;
+        let mut batch = Batch::new();
+        let sql = "UPDATE executions SET status = $1 WHERE skill = 'email.send'";
+        batch.run(sql, [status.into()]);
+        app.store().write(batch).await.unwrap();
+        app.pushes("ada", &heard, "Send").await;
+        app.sees(told).await;
+        let sent = "SELECT count(*) FROM executions WHERE skill = 'email.send'";
+        assert_eq!(app.store().count(sent, &[]).await.unwrap(), 1, "{status}");
+        app.ends_well().await;
+    }
+}
+
+/// A draft with its buttons, and its Message-ID.
+async fn drafted(app: &TestApp, subject: &str) -> (Heard, String) {
+    let draft = json!({"to": ["alice@example.test"], "subject": subject, "body": "Hello."});
     let heard = app.says("ada", &format!("email.draft {draft}")).await;
-    let sql = "SELECT data FROM executions WHERE skill = 'email.draft'";
-    let data: String = app.store().value(sql, &[]).await.unwrap().unwrap();
-    let data: Value = serde_json::from_str(&data).unwrap();
-    let id = &data["message_id"];
-    let (said, _) = call(&app, "email.send", json!({"draft": id})).await;
-    assert!(said.starts_with("Sent “Spoken words”"), "{said}");
-    // As if the server hadn't let us put it away.
-    call(&app, "email.move", json!({"message_id": id, "folder": "Drafts"})).await;
-    app.pushes("ada", &heard, "Send").await;
-    app.sees("I've sent it already: ").await;
-    assert_eq!(effects(&app, "email.send").await, 1);
-    app.ends_well().await;
+    let (_, data) = split(app, &heard).await;
+    (heard, data["message_id"].as_str().unwrap().to_owned())
 }
 
 #[tokio::test]
 async fn a_draft_is_dropped_once_and_brought_back_without_a_model() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let app = app(server).await;
-    let draft = json!({"to": ["alice@example.test"], "subject": "Dropped words", "body": "Hello."});
-    let heard = app.says("ada", &format!("email.draft {draft}")).await;
+    let (heard, _) = drafted(&app, "Dropped words").await;
     let asked = app.requests(Who::Orchestrator).len();
     for (button, told) in [
         ("Drop", "✓ Moved “Dropped words” to trash"),
@@ -723,8 +741,7 @@ async fn the_button_of_a_draft_asks_whoever_has_written_before_its_turn_came() {
 
 /// A draft with its buttons, as if something else had been shown above them.
 async fn altered_draft(app: &TestApp, subject: &str) -> Heard {
-    let draft = json!({"to": ["alice@example.test"], "subject": subject, "body": "Hello."});
-    let heard = app.says("ada", &format!("email.draft {draft}")).await;
+    let (heard, _) = drafted(app, subject).await;
     let sql = "UPDATE executions SET data = replace(data, 'Hello.', 'Goodbye.') WHERE skill = 'email.draft'";
     let mut batch = Batch::new();
     batch.run(sql, []);

@@ -186,11 +186,12 @@ pub async fn written_for(
     store.first(SQL, &[id.into()]).await
 }
 
-/// When a call of another turn sent the draft of this id, in quotes, if one did here.
-pub async fn sent_at(store: &Store, here: &ConversationId, turn: &TurnId, id: &str) -> Result<Option<i64>> {
-    const SQL: &str = "SELECT ended_at FROM executions WHERE conversation_id = $1 AND kind = 'skill' AND skill = 'email.send' \
-                       AND status = 'completed' AND turn_id <> $2 AND replace(parameters, $3, '') <> parameters LIMIT 1";
-    store.value(SQL, &[here.into(), turn.into(), id.into()]).await
+/// When another turn sent the draft that this call wrote; 0 if nobody knows whether it did.
+pub async fn sent_at(store: &Store, draft: &ExecutionId, turn: &TurnId) -> Result<Option<i64>> {
+    const SQL: &str = "SELECT max(CASE status WHEN 'completed' THEN ended_at ELSE 0 END) FROM executions \
+                       WHERE seq > (SELECT seq FROM executions WHERE id = $1) AND skill = 'email.send' \
+                       AND phase IS NOT NULL AND turn_id <> $2 AND replace(parameters, $1, '') <> parameters";
+    Ok(store.value::<Option<i64>>(SQL, &[draft.into(), turn.into()]).await?.flatten())
 }
 
 /// The progress of a call that must not be made twice.

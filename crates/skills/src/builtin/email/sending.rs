@@ -87,7 +87,7 @@ pub(super) async fn own_draft(call: &CallContext<'_>, message_id: &str) -> Resul
 /// What the button under a draft asks for that began a turn.
 #[derive(Debug, Clone)]
 pub enum DraftPress {
-    /// The first press of it. A second one is one more message: the draft may be out.
+    /// The first press of it. Once the draft may be out, it is one more message.
     Send(String),
     Drop(String),
     /// Any button, of a draft that another turn has sent at this time.
@@ -99,20 +99,19 @@ pub async fn draft_press(ctx: &TurnContext) -> Result<Option<DraftPress>, StoreE
     let found = ctx.turn.found.as_deref().filter(|found| !found.is_watch);
     let Some(TurnItems { verb, items, .. }) = found else { return Ok(None) };
     let [ItemRow { id, thing: Some(draft), .. }] = items.as_slice() else { return Ok(None) };
+    let (store, turn, writer) = (&ctx.store, &ctx.turn, written_by(&draft.id));
     // An email that a watch has told isn't one.
-    if written_by(&draft.id) != id.as_str() {
+    if writer != id.as_str() {
         return Ok(None);
     }
-    let (store, turn, here) = (&ctx.store, &ctx.turn.id, &ctx.turn.conversation.id);
-    if let Some(at) = executions::sent_at(store, here, turn, &json!(draft.id).to_string()).await? {
-        return Ok(Some(DraftPress::Late(at)));
-    }
-    Ok(match verb.as_str() {
-        "send" => {
-            let first = inbox::first_turn(store, here, &format!("{}{id}:send:", inbox::LINE)).await?;
-            (first.as_ref() == Some(turn)).then(|| DraftPress::Send(draft.id.clone()))
+    Ok(match (verb.as_str(), executions::sent_at(store, &writer, &turn.id).await?) {
+        (_, Some(at @ 1..)) => Some(DraftPress::Late(at)),
+        ("send", None) => {
+            let button = format!("{}{id}:send:", inbox::LINE);
+            let first = inbox::first_turn(store, &turn.conversation.id, &button).await?;
+            (first.as_ref() == Some(&turn.id)).then(|| DraftPress::Send(draft.id.clone()))
         }
-        "drop" => Some(DraftPress::Drop(draft.id.clone())),
+        ("drop", _) => Some(DraftPress::Drop(draft.id.clone())),
         _ => None,
     })
 }
