@@ -459,7 +459,7 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     assert!(letter.contains(data["message_id"].as_str().unwrap()), "{letter}");
     assert!(letter.contains("list.csv") && letter.contains("multipart/alternative"), "{letter}");
     let (said, _) = call(&app, "email.search", json!({})).await;
-    assert!(said.starts_with("not_found: no email account is connected yet"), "{said}");
+    assert!(said.starts_with("permission: no email account is connected yet"), "{said}");
     let lunch = json!({"title": "Lunch", "start": "2026-11-27T12:00", "attendees": ["bob@example.test"]});
     let (said, _) = call(&app, "calendar.create_event", lunch).await;
     assert!(said.contains("I couldn't notify bob@example.test: no email account is connected"), "{said}");

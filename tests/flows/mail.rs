@@ -694,6 +694,19 @@ async fn a_draft_is_dropped_once_and_brought_back_without_a_model() {
 }
 
 #[tokio::test]
+async fn the_button_of_a_draft_drops_nothing_that_was_sent_from_it_by_hand() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let (heard, id) = drafted(&app, "Handed over").await;
+    call(&app, "email.move", json!({"message_id": id, "folder": "Sent"})).await;
+    app.pushes("ada", &heard, "Drop").await;
+    app.sees("That draft is gone.").await;
+    let (_, found) = call(&app, "email.search", json!({"subject": "Handed over", "folder": "Sent"})).await;
+    assert_eq!(found["count"], 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn the_button_of_a_draft_to_a_stranger_asks() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let script = Scripted::new().orchestrator(|request| match has_results(request) {
@@ -891,6 +904,8 @@ async fn a_mail_is_archived_and_one_that_cannot_be_moved_is_named() {
     let rows = app.executions(&heard).await;
     let error = rows.iter().find_map(|row| row.error.as_deref().filter(|_| row.skill.is_some())).unwrap();
     assert!(error.contains("“Keep this”: there is no folder `Nowhere`; there are "), "{error}");
+    // It is there, so nobody is told that it's gone.
+    assert!(error.contains(r#""kind":"params""#), "{error}");
     app.ends_well().await;
     let app = with(server, skill_caller()).await;
     let (said, _) = call(&app, "email.move", to("archive")).await;

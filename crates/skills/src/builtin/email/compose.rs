@@ -94,16 +94,21 @@ pub(super) async fn letter(call: &CallContext<'_>) -> Result<(Draft, String)> {
     Ok((draft, former_subject.unwrap_or_default()))
 }
 
-async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft> {
+/// Where a draft is, which may be in the trash, too.
+pub(super) async fn find_draft(call: &CallContext<'_>, message_id: &str, or_trash: bool) -> Result<String> {
     let imap = inbox(call)?;
     let mut at = imap.find(message_id, &[FolderKind::Drafts]).await?;
-    // An earlier attempt may have put it away. One that the person threw away isn't sent.
-    let is_retry = if call.text("draft").is_some() { is_begun(call).await? } else { call.is_retry };
-    if at.is_none() && is_retry {
+    if at.is_none() && or_trash {
         at = imap.find(message_id, &[FolderKind::Trash]).await?;
     }
     let missing = || SkillError::not_found(ours!(email::no_such_draft, FromCall(message_id)));
-    let letter = super::letter(call, &at.ok_or_else(missing)?.id).await?;
+    Ok(at.ok_or_else(missing)?.id)
+}
+
+async fn of_draft(call: &CallContext<'_>, message_id: &str) -> Result<Draft> {
+    // An earlier attempt may have put it away. One that the person threw away isn't sent.
+    let is_retry = if call.text("draft").is_some() { is_begun(call).await? } else { call.is_retry };
+    let letter = super::letter(call, &find_draft(call, message_id, is_retry).await?).await?;
     if letter.is_truncated {
         return Err(SkillError::params(ours!(email::draft_too_long)).into());
     }

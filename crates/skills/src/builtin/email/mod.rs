@@ -244,14 +244,15 @@ impl Mailbox {
 }
 
 fn no_account(call: &CallContext<'_>) -> SkillError {
-    SkillError::not_found(match call.accounts.all().may_connect {
+    let why = match call.accounts.all().may_connect {
         true => ours!(l10n::accounts::not_connected),
         false => ours!(l10n::email::no_account),
-    })
+    };
+    SkillError::new(ErrorKind::Permission, why)
 }
 
 fn no_inbox() -> SkillError {
-    SkillError::not_found(ours!(l10n::email::no_inbox))
+    SkillError::new(ErrorKind::Permission, ours!(l10n::email::no_inbox))
 }
 
 fn inbox_of(account: &ConnectedAccount) -> Result<&Inbox, SkillError> {

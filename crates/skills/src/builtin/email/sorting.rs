@@ -5,12 +5,15 @@ use adjutant_mail::{FlagChange, MailError};
 use adjutant_types::{AccountId, AccountService, FromOutside, ours};
 use serde_json::json;
 
-use super::{inbox, inbox_of, is_of_one, labelled, letter, letter_of, message_id, parties};
+use super::compose::find_draft;
+use super::{
+    DraftPress, draft_press, inbox, inbox_of, is_of_one, labelled, letter, letter_of, message_id, parties,
+};
 use crate::accounts::{Inbox, PersonAccounts};
 use crate::builtin::merged::{id_of, of_step};
 use crate::builtin::undo::{self, Outcome, Step};
 use crate::builtin::{CallContext, Services};
-use crate::{Failure, Output, Result, SkillError};
+use crate::{ErrorKind, Failure, Output, Result, SkillError};
 
 impl Services {
     /// Marks emails as read that a person was told of, in each account that has them. If that fails, they were told all
@@ -63,11 +66,18 @@ pub(super) async fn mark(call: &CallContext<'_>) -> Result<Output> {
 pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output> {
     let folder = call.text("folder").unwrap_or_default();
     let imap = inbox(call)?;
-    let mail = letter(call, message_id(call)).await?;
+    let mut at = message_id(call).to_owned();
+    // What was sent from a draft by hand may have its Message-ID.
+    if matches!(draft_press(call.ctx).await?, Some(DraftPress::Drop(draft)) if draft == at) {
+        at = find_draft(call, &at, true).await?;
+    }
+    let mail = letter(call, &at).await?;
     let id = mail.lasting_id().to_owned();
     let about = |error: MailError| {
         let error = SkillError::from(error);
-        SkillError { message: ours!(email::about, FromOutside(&mail.subject), error.message), ..error }
+        // The email is there.
+        let kind = if error.kind == ErrorKind::NotFound { ErrorKind::Params } else { error.kind };
+        SkillError { kind, message: ours!(email::about, FromOutside(&mail.subject), error.message), ..error }
     };
     let account = call.account_for(AccountService::Mail)?;
     let kept = if call.is_retry { undo::changes_of(call, call.execution).await? } else { Vec::new() };
@@ -80,7 +90,7 @@ pub(super) async fn move_to(call: &CallContext<'_>) -> Result<Output> {
         undo::left(&[Step::Moved { message_id: id.clone(), from, to, account: id_of(account) }])
     };
     undo::keep(call, moved(folder)).await?;
-    let now = imap.move_to(message_id(call), folder).await.map_err(about)?;
+    let now = imap.move_to(&at, folder).await.map_err(about)?;
     let to = now.as_ref().map_or(folder, |found| found.folder.as_str());
     // Its Message-ID, if it has one, is still the same.
     let (location, folder_now) = now.as_ref().map(|found| (&found.id, &found.folder)).unzip();
