@@ -22,12 +22,15 @@ use super::{NotStarted, Runner, keys};
 use crate::agents::{AgentTask, Assignment, Report, Unit};
 use crate::draft::{self, MAX_TRIES};
 use crate::plans::{self, Basis, Forecast, PLANNER, Plan, PlanContext};
+use crate::trace::text::cut;
 use crate::view::estimate::Range;
 use crate::view::history::{self, History};
 use crate::{CheckContext, Workflow};
 
 /// The part of an unusable answer that is repeated to the planner.
 const MAX_REPEATED: usize = 8_000;
+/// The columns of a changed goal, and of its change, that a title shows.
+const SHOWN: usize = 180;
 
 /// The person's decision about a version of a plan.
 pub(super) enum Decision {
@@ -76,21 +79,22 @@ impl Runner {
         let Unit { ctx, row, .. } = unit;
         let Wanted { version, rest, change, .. } = *wanted;
         let mut plan = self.by_planner(unit, wanted).await?;
-        // Its result is judged by this, too.
-        let goal = &match change {
-            Some((previous, wish)) => l10n::plans::changed_goal(&previous.goal, wish),
+        // Its result is judged by the last change, too.
+        let changed = |max: usize| match change {
+            Some((previous, wish)) => l10n::plans::changed_goal(cut(&previous.goal, max), cut(wish, max)),
             None => wanted.goal.to_owned(),
         };
+        let (goal, title) = (&changed(plans::MAX_GOAL / 2), &changed(SHOWN));
         let workflow = plans::workflow(&plan, goal).map_err(|_| l10n::plans::gone())?;
         let text = match rest {
             None => {
                 plan.forecast = self.forecast(unit, &workflow).await?;
-                format!("{}\n\n{}", plans::for_chat(&plan, goal, &workflow, version > 1), l10n::plans::ask())
+                format!("{}\n\n{}", plans::for_chat(&plan, title, &workflow, version > 1), l10n::plans::ask())
             }
             Some(rest) => {
                 rest.take_over(&mut plan)?;
                 plan.forecast = self.forecast(unit, &rest.only(&workflow)).await?;
-                let difference = plans::difference(&rest.plan, &plan, goal, &workflow);
+                let difference = plans::difference(&rest.plan, &plan, title, &workflow);
                 format!("{difference}\n\n{}", l10n::plans::ask_rest())
             }
         };
