@@ -215,9 +215,7 @@ pub(super) async fn decision(Unit { ctx, row, .. }: Unit<'_>) -> Result<Decision
 fn without_forecast(body: &str) -> String {
     match serde_json::from_str::<serde_json::Value>(body) {
         Ok(serde_json::Value::Object(mut plan)) => {
-            plan.remove("forecast");
-            plan.remove("name");
-            plan.remove("changes");
+            plan.retain(|name, _| !matches!(name.as_str(), "forecast" | "name" | "changes"));
             serde_json::Value::Object(plan).to_string()
         }
         _ => body.to_owned(),

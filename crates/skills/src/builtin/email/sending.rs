@@ -208,8 +208,7 @@ async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError)
     let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
     // A draft that was to be sent is still there.
     let is_new = call.text("draft").is_none();
-    let Ok(imap) = super::inbox(call) else { return error };
-    let Ok(bytes) = draft.unsent() else { return error };
+    let (Ok(imap), Ok(bytes)) = (super::inbox(call), draft.unsent()) else { return error };
     let is_lost = is_new && is_refused && !error.unknown;
     if !is_lost || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
         return error;

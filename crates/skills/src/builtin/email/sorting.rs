@@ -113,8 +113,7 @@ pub(in crate::builtin) async fn move_back(
     from: &str,
     to: &str,
 ) -> Result<Outcome> {
-    let account = of_step(call, AccountService::Mail, account);
-    let Some(account) = account else { return Ok(Outcome::Impossible) };
+    let Some(account) = of_step(call, AccountService::Mail, account) else { return Ok(Outcome::Impossible) };
     let imap = inbox_of(account)?;
     let mail = match letter_of(call, account, message_id).await {
         Err(Failure::Skill(error)) if is_of_one(&error) => return Ok(Outcome::Changed),
@@ -136,8 +135,7 @@ pub(in crate::builtin) async fn mark_back(
     message_id: &str,
     back: &str,
 ) -> Result<Outcome> {
-    let account = of_step(call, AccountService::Mail, account);
-    let Some(account) = account else { return Ok(Outcome::Impossible) };
+    let Some(account) = of_step(call, AccountService::Mail, account) else { return Ok(Outcome::Impossible) };
     inbox_of(account)?.flag(message_id, flag(back)).await?;
     Ok(Outcome::Done)
 }
