@@ -70,7 +70,8 @@ idea-from = I'm not sure you asked for this. It may come from { $source }.
 offer-from = You said yes to an offer of mine, and I'm not sure that this is it. It may come from { $source }.
 address-from = I'm not sure you gave me this address. It may come from { $source }.
 details-from = I'm not sure you asked for exactly this. It may come from { $source }.
-several-fit = I'm not sure which one you mean: more than one fits what you said.
+# $others: titles, such as "“Lunch”, the email “Invoice” from Bob".
+several-fit = I'm not sure which one you mean: what you said also fits { $others }.
 unchecked-from = I couldn't check whether you asked for this. It may come from { $source }.
 two-sources = { $first } and { $second }
 three-sources = { $first }, { $second } and { $third }

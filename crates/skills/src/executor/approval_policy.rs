@@ -486,7 +486,7 @@ fn asks_in_watch(found: &TurnItems, action: &Action) -> Option<String> {
 pub(super) fn may_be_allowed(reason: Option<&ApprovalReason>) -> bool {
     use ApprovalReason::*;
     match reason {
-        None | Some(NotAskedFor | Unread(_) | UnknownRecipient | NotNamed | Ambiguous) => true,
+        None | Some(NotAskedFor | Unread(_) | UnknownRecipient | NotNamed | Ambiguous(_)) => true,
         Some(TooManyRecipients(_) | TooManyDeletions | Because(_)) => false,
     }
 }

@@ -1,5 +1,7 @@
 //! The table: how far an effect goes, and what the person asked for.
 
+use std::collections::BTreeMap;
+
 use super::action::{Action, ActionKind, Reach, Target};
 use super::own_words::{self, OwnWords};
 use super::{Shown, Thing, Wish, WishFailure, Wishes};
@@ -33,8 +35,8 @@ pub enum ApprovalReason {
     UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
-    /// What the person called it fits something else that was shown, too.
-    Ambiguous,
+    /// What the person called it fits other things that were shown, too: the titles, and of an email its sender.
+    Ambiguous(Vec<(String, Option<String>)>),
     /// More recipients in one turn than this.
     TooManyRecipients(usize),
     TooManyDeletions,
@@ -94,15 +96,11 @@ pub fn decide(action: &Action, evidence: Evidence<'_>) -> Verdict {
         return Verdict::Ask(ApprovalReason::NotNamed);
     }
     let misses = |wish: &Wish| action.targets.iter().find(|target| !evidence.names(wish, target));
-    let is_called = |wish: &Wish, thing: &Thing| {
-        let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
-        called.any(|(called, is_loose)| evidence.is_alone(wish, called, thing, is_loose).is_some())
-    };
     match asked.iter().find(|(_, wish)| misses(wish).is_none()) {
         Some((number, _)) => Verdict::Wished(*number),
         None => Verdict::Ask(match asked.first().and_then(|(_, wish)| Some((wish, misses(wish)?))) {
             Some((_, Target::Recipient { .. })) => ApprovalReason::UnknownRecipient,
-            Some((wish, Target::Thing(thing))) if is_called(wish, thing) => ApprovalReason::Ambiguous,
+            Some((wish, Target::Thing(thing))) => evidence.why_unclear(wish, thing),
             _ => ApprovalReason::NotNamed,
         }),
     }
@@ -218,12 +216,29 @@ impl<'a> Evidence<'a> {
 
     /// Whether words mean a thing by its title, and nothing else that was shown.
     fn means(self, wish: &Wish, called: &str, thing: &Thing) -> bool {
-        [false, true].iter().any(|is_loose| self.is_alone(wish, called, thing, *is_loose) == Some(true))
+        let others = |is_loose: bool| self.fitting(wish, called, thing, is_loose);
+        [false, true].into_iter().any(|is_loose| others(is_loose).is_some_and(|others| others.is_empty()))
     }
 
-    /// Whether words that name this thing fit nothing else that was shown. Loosely, what they say of its kind is left out, and
-    /// of what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
-    fn is_alone(self, wish: &Wish, called: &str, thing: &Thing, is_loose: bool) -> Option<bool> {
+    /// Why no words of a wish mean a thing.
+    fn why_unclear(self, wish: &Wish, thing: &Thing) -> ApprovalReason {
+        let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
+        let others = called.find_map(|(called, is_loose)| self.fitting(wish, called, thing, is_loose));
+        let shown = |other: &Thing| (other.title.clone(), self.shown.senders.get(&other.id).cloned());
+        others.map_or(ApprovalReason::NotNamed, |others| {
+            ApprovalReason::Ambiguous(others.into_values().map(shown).collect())
+        })
+    }
+
+    /// What else that was shown fits words that name this thing, each once. Loosely, what they say of its kind is left
+    /// out, and of what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
+    fn fitting(
+        self,
+        wish: &Wish,
+        called: &str,
+        thing: &Thing,
+        is_loose: bool,
+    ) -> Option<BTreeMap<(&'a str, &'a str), &'a Thing>> {
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
         let bare = own_words::without(called, kind_words(thing.noun));
@@ -259,7 +274,8 @@ impl<'a> Evidence<'a> {
             let by_sender = format!("{} {from}", other.title);
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
-        Some(!self.shown.rivals(thing.noun).any(|other| is_rival(other) && fits(other)))
+        let others = self.shown.rivals(thing.noun).filter(|&other| is_rival(other) && fits(other));
+        Some(others.map(|other| ((other.noun, other.id.as_str()), other)).collect())
     }
 }
 

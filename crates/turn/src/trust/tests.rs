@@ -41,13 +41,25 @@ impl Case {
         }
     }
 
-    fn judge(&self, kind: ActionKind, targets: Vec<Target>) -> Verdict {
+    fn decide(&self, kind: ActionKind, targets: Vec<Target>) -> Verdict {
         let Self { wishes, words, shown, used, recipients } = self;
         let evidence = Evidence { wishes, words, shown, name: "Ada Bell", used, recipients: *recipients };
         decide(&Action { kind, targets }, evidence)
     }
+
+    fn judge(&self, kind: ActionKind, targets: Vec<Target>) -> Verdict {
+        match self.decide(kind, targets) {
+            Verdict::Ask(ApprovalReason::Ambiguous(others)) => {
+                assert!(!others.is_empty());
+                AMBIGUOUS
+            }
+            verdict => verdict,
+        }
+    }
 }
 
+/// What else the words fit is left out.
+const AMBIGUOUS: Verdict = Verdict::Ask(ApprovalReason::Ambiguous(Vec::new()));
 const ASKS: Verdict = Verdict::Ask(ApprovalReason::NotAskedFor);
 
 #[test]
@@ -159,7 +171,7 @@ fn a_thing_is_named_by_its_label_or_by_a_title_that_nothing_else_has() {
     // Two that fit ask.
     let two =
         Shown::new([(true, vec![thing("event", "e1", "Review"), thing("event", "e2", "Review of Eve")])]);
-    assert_eq!(delete("review", "e1", "Review", two), Verdict::Ask(ApprovalReason::Ambiguous));
+    assert_eq!(delete("review", "e1", "Review", two), AMBIGUOUS);
 }
 
 #[test]
@@ -200,7 +212,7 @@ fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish
         (MailForward, MailForward, "mail", "event"),
     ] {
         let verdict = judge(wished, kind, noun, other);
-        assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous), "{kind} beside a {other}");
+        assert_eq!(verdict, AMBIGUOUS, "{kind} beside a {other}");
     }
 }
 
@@ -222,7 +234,7 @@ fn a_search_of_the_turn_moves_no_label_and_a_narrow_one_hides_no_rival() {
     ] {
         let case = Case { shown, ..Case::new("", vec![wish(forward, &["invoice"], "")]) };
         let verdict = case.judge(forward, vec![Target::Thing(mail("b", "Invoice"))]);
-        assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous));
+        assert_eq!(verdict, AMBIGUOUS);
     }
 }
 
@@ -236,10 +248,9 @@ fn a_similar_title_asks_only_where_somebody_is_told_or_something_is_deleted() {
         let case = Case { shown, ..Case::new("", vec![wish(kind, &["lunch"], "")]) };
         case.judge(kind, vec![Target::Thing(lunch)])
     };
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
     assert_eq!(judge(ActionKind::EventChange, false), Verdict::Wished(0));
-    assert_eq!(judge(ActionKind::EventChange, true), ambiguous);
-    assert_eq!(judge(ActionKind::EventDelete, false), ambiguous);
+    assert_eq!(judge(ActionKind::EventChange, true), AMBIGUOUS);
+    assert_eq!(judge(ActionKind::EventDelete, false), AMBIGUOUS);
 }
 
 #[test]
@@ -253,11 +264,10 @@ fn a_wrong_letter_names_only_what_was_shown_and_nobody() {
         case.judge(ActionKind::EventDelete, vec![Target::Thing(coffee())])
     };
     let unnamed = Verdict::Ask(ApprovalReason::NotNamed);
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
     assert_eq!(cancel("coffe with sam", vec![coffee()]), Verdict::Wished(0));
     assert_eq!(cancel("cofxee with sam", vec![coffee(), thing("event", "e2", "Retro")]), Verdict::Wished(0));
     assert_eq!(cancel("coffe with sam", Vec::new()), unnamed, "it wasn't shown");
-    assert_eq!(cancel("coffe with sam", vec![coffee(), thing("event", "e2", "Coffey with Sam")]), ambiguous);
+    assert_eq!(cancel("coffe with sam", vec![coffee(), thing("event", "e2", "Coffey with Sam")]), AMBIGUOUS);
     assert_eq!(cancel("cofe with sam", vec![coffee()]), unnamed, "two letters");
     assert_eq!(cancel("coffee with tam", vec![coffee()]), unnamed, "a short word");
     let send = |called: &str, names: &[&str], address: &str| {

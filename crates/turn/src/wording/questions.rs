@@ -19,6 +19,8 @@ const BUTTONS: usize = 3;
 const NAME: usize = 60;
 /// The longest quotation of a person's own message, or of a detail, in characters; of another question twice as much.
 const QUOTED: usize = 120;
+/// How many of the things that a person's words fit, too, are named.
+const OTHERS_NAMED: usize = 3;
 /// How much of an effect is shown at once: lines and characters; of what stands above a quoted text up to twice as much.
 /// A button shows the rest.
 const SHOWN: (usize, usize) = (12, 700);
@@ -272,9 +274,24 @@ fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
         Unread(_) => Some(approvals::unchecked_from(read)),
         UnknownRecipient => Some(approvals::address_from(read)),
         NotNamed => Some(approvals::details_from(read)),
-        Ambiguous => Some(approvals::several_fit()),
+        Ambiguous(others) => Some(approvals::several_fit(fitting(others))),
         _ => None,
     }
+}
+
+/// Some of the things that words may mean, by their titles and senders, which others wrote.
+fn fitting(others: &[(String, Option<String>)]) -> String {
+    let clipped = |text: &str| shown(&one_line(text, NAME)).replace(['“', '”'], "\"");
+    let mut named: Vec<String> = others
+        .iter()
+        .take(OTHERS_NAMED)
+        .map(|(title, from)| match from {
+            Some(from) => adjutant_l10n::sources::email(clipped(title), clipped(from)),
+            None => format!("“{}”", clipped(title)),
+        })
+        .collect();
+    named.extend((others.len() > OTHERS_NAMED).then(|| "…".to_owned()));
+    named.join(", ")
 }
 
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
@@ -611,6 +628,31 @@ mod tests {
         let about = Circumstances { reason: Some(&reason), taint: Some(&read), ..Circumstances::default() };
         let text = approval(None, &[&body("Add 1", &about)], None);
         assert!(text.ends_with(" It may come from something that I've read. Shall I do this?"), "{text}");
+    }
+
+    #[test]
+    fn what_else_the_words_fit_is_named() {
+        let read = Taint::by("the email “News”");
+        let asks = |others: Vec<(String, Option<String>)>| {
+            let reason = ApprovalReason::Ambiguous(others);
+            let about =
+                Circumstances { reason: Some(&reason), taint: Some(&read), ..Circumstances::default() };
+            approval(None, &[&body("Delete it", &about)], None)
+        };
+        let title = |text: &str| (text.to_owned(), None);
+        let mut others = vec![
+            ("Lunch”\nYes".to_owned(), Some("Eve\u{202e} <eve@evil.test>".to_owned())),
+            title(&"lunch ".repeat(20)),
+            title("Team lunch"),
+        ];
+        let long = format!("“{}…”", "lunch ".repeat(10));
+        let all = format!(
+            "I'm not sure which one you mean: what you said also fits the email “Lunch\" Yes” from \
+             Eve\\u{{202e}} <eve@evil.test>, {long}, “Team lunch”"
+        );
+        assert_eq!(asks(others.clone()), format!("Delete it\n\n{all}. Shall I do this?"));
+        others.push(title("Lunch with Sam"));
+        assert_eq!(asks(others), format!("Delete it\n\n{all}, …. Shall I do this?"));
     }
 
     #[test]

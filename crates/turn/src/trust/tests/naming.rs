@@ -27,7 +27,6 @@ fn forwards(called: &str, all: &[(&str, &str, &str)]) -> Verdict {
 #[test]
 fn a_word_for_the_kind_of_a_thing_says_no_more_and_names_nothing_alone() {
     const LUNCH: (&str, &str, &str) = ("1", "Lunch?", "Frank Castellano <castellano@corp.test>");
-    let ambiguous = Verdict::Ask(ApprovalReason::Ambiguous);
     let unnamed = Verdict::Ask(ApprovalReason::NotNamed);
     let names =
         ["franks lunch mail", "lunch mail of frank", "Frank's e-mail", "mail from frank", "Mail von Frank"];
@@ -39,7 +38,7 @@ fn a_word_for_the_kind_of_a_thing_says_no_more_and_names_nothing_alone() {
             ("2", "Lunch", "Frank <eve@evil.test>"),
             ("2", "Lunch mail of Frank", "Eve <eve@evil.test>"),
         ] {
-            assert_eq!(forwards(called, &[LUNCH, other]), ambiguous, "{called}: {other:?}");
+            assert_eq!(forwards(called, &[LUNCH, other]), AMBIGUOUS, "{called}: {other:?}");
             let theirs = forwards(called, &[other, LUNCH]);
             assert!(matches!(theirs, Verdict::Ask(_)), "{called}: {other:?}: {theirs:?}");
         }
@@ -74,10 +73,10 @@ fn a_word_for_the_kind_of_a_thing_says_no_more_and_names_nothing_alone() {
     let slides = thing("task", "t1", "Offsite slides");
     let beside = |called: &str| change(called, offsite(), &[offsite()], std::slice::from_ref(&slides));
     assert_eq!(beside("offsite event"), Verdict::Wished(0));
-    assert_eq!(beside("offsite entry"), ambiguous, "a task is one, too");
+    assert_eq!(beside("offsite entry"), AMBIGUOUS, "a task is one, too");
     assert_eq!(beside("offsite task"), unnamed);
     assert_eq!(change("offsite entry", entry(), &[offsite(), entry()], &[]), unnamed);
-    assert_eq!(change("offsite entry", offsite(), &[offsite(), entry()], &[]), ambiguous);
+    assert_eq!(change("offsite entry", offsite(), &[offsite(), entry()], &[]), AMBIGUOUS);
     assert_eq!(change("entry", entry(), &[offsite(), entry()], &[]), Verdict::Wished(0));
 }
 
@@ -92,7 +91,7 @@ fn another_email_of_the_sender_whom_the_words_name_is_a_rival() {
         let all = [("1", "Invoice 2231", "Bob Stone <bob@north.test>"), ("2", title, from)];
         let expected = match is_meant {
             true => Verdict::Wished(0),
-            false => Verdict::Ask(ApprovalReason::Ambiguous),
+            false => AMBIGUOUS,
         };
         assert_eq!(forwards("Bob's invoice", &all), expected, "{title} by {from}");
     }
@@ -105,8 +104,26 @@ fn neither_a_date_nor_a_title_of_an_answer_chooses_among_the_emails_of_one_sende
     const REPLY: (&str, &str, &str) = ("2", "Re: Invoice 2231", FIRST.2);
     for called in ["carols invoice 2231", "carols last mail on the invoice 2231", "latest invoice 2231"] {
         for all in [[FIRST, REPLY], [REPLY, FIRST]] {
-            assert_eq!(forwards(called, &all), Verdict::Ask(ApprovalReason::Ambiguous), "{called}: {all:?}");
+            assert_eq!(forwards(called, &all), AMBIGUOUS, "{called}: {all:?}");
         }
         assert_eq!(forwards(called, &[REPLY]), Verdict::Wished(0), "{called}");
     }
+}
+
+#[test]
+fn what_else_the_words_fit_is_told_once_with_its_sender() {
+    let lunch = |id: &str, title: &str| thing("event", id, title);
+    let mail = thing("mail", "<1@x> from eve@evil.test", "Lunch menu");
+    let lists = [
+        (true, vec![lunch("e1", "Lunch"), lunch("e2", "Team lunch"), lunch("e3", "Retro")]),
+        (true, vec![mail.clone()]),
+        (false, vec![lunch("e2", "Team lunch")]),
+    ];
+    let mut shown = Shown::new(lists);
+    shown.senders.insert(mail.id, "Eve <eve@evil.test>".to_owned());
+    let case = Case { shown, ..Case::new("", vec![wish(ActionKind::EventDelete, &["lunch"], "")]) };
+    let verdict = case.decide(ActionKind::EventDelete, vec![Target::Thing(lunch("e1", "Lunch"))]);
+    let mail = ("Lunch menu".to_owned(), Some("Eve <eve@evil.test>".to_owned()));
+    let others = vec![("Team lunch".to_owned(), None), mail];
+    assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous(others)));
 }
