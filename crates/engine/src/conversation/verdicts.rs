@@ -320,8 +320,10 @@ pub(super) fn decides(text: &str) -> bool {
     has_any(text, |clause| clause.verdict.is_some())
 }
 
+/// Whether a text is a no to all that is open, or to both.
 pub(super) fn rejects_all(text: &str) -> bool {
-    let is_it = |clause: &Clause| clause.verdict == Some(false) && clause.is_all && clause.except.is_none();
+    let is_for_all = |clause: &Clause| (clause.is_all || clause.is_both) && clause.except.is_none();
+    let is_it = |clause: &Clause| clause.verdict == Some(false) && is_for_all(clause);
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
 }
 
@@ -390,7 +392,7 @@ pub(super) fn declined(text: &str) -> Option<String> {
     let (at, _) = starts.find(|(at, _)| asks(*at))?;
     let (no, mut rest) = (&text[..at], words(&text[at..]).skip(1));
     let is_no = words(no).next().and_then(token_of) == Some(Token::Lead(false))
-        && verdict_on_all(no) == Some(false)
+        && (verdict(no) == Some(false) || rejects_all(no))
         && text.chars().count() <= 2 * MAX_CHARS
         && rest.clone().next() != Some("about")
         && rest.all(|word| !WISHES.contains(&word));
@@ -540,6 +542,8 @@ fn by_index(
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
             () if clause.is_both && (count == 2 || open.len() == 2) => all.collect(),
+            // To whom the only one goes, or one that isn't open any more.
+            () if clause.is_both && !yes && open.len() == 1 => all.collect(),
             () if clause.is_rest && clauses.len() > 1 && rest.is_none() => {
                 rest = Some(yes);
                 continue;

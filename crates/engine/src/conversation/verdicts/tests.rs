@@ -131,7 +131,8 @@ fn people_say_it_in_many_ways() {
     assert_eq!(of(1, "nope, not that one"), Some((vec![], vec![1])));
     assert_eq!(of(2, "beide"), Some((vec![1, 2], vec![])));
     assert_eq!(of(2, "両方お願いします"), Some((vec![1, 2], vec![])));
-    assert_eq!(of(3, "both"), None);
+    assert_eq!((of(3, "both"), of(3, "no to both"), of(1, "yes to both")), (None, None, None));
+    assert_eq!(of(1, "no to both"), Some((vec![], vec![1])));
 }
 
 #[test]
@@ -281,9 +282,10 @@ fn words_of_the_question_may_follow_a_yes_and_a_question_a_no() {
         "no, when is the planning?",
         "nein, wann ist die planung",
         "no to all whens the planning",
+        "no to both whens the planning",
     ] {
         let is_to_all = declined(text).map(|no| rejects_all(&no));
-        assert_eq!(is_to_all, Some(text.starts_with("no to all")), "{text}");
+        assert_eq!(is_to_all, Some(text.starts_with("no to ")), "{text}");
     }
     for text in [
         "no",
@@ -319,6 +321,8 @@ fn almost_anything_may_follow_a_no_to_all() {
         "no to all, do I have lunch today?",
         "no to all! tell Bob that I'm late",
         "nein zu allen, wann ist die Planung?",
+        "no to both. when's the planning?",
+        "nein zu beiden, wann ist die Planung?",
         "nein zu allen. hat Frank geschrieben",
     ] {
         assert!(declines_all(text).is_some(), "{text}");
@@ -340,6 +344,9 @@ fn almost_anything_may_follow_a_no_to_all() {
         "nein zu allen, aber 2 ist ok",
         "no to all the newsletters, keep Bob's",
         "no to 2, whatever that is",
+        "no to both",
+        "no to both, but 2 is ok",
+        "yes to both. when's the planning?",
         "nothing, it's as I want it",
         "no, all of them, I said",
         "yes to all. when is the planning?",
