@@ -461,8 +461,14 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     let (said, _) = call(&app, "email.search", json!({})).await;
     assert!(said.starts_with("permission: no email account is connected yet"), "{said}");
     let lunch = json!({"title": "Lunch", "start": "2026-11-27T12:00", "attendees": ["bob@example.test"]});
-    let (said, _) = call(&app, "calendar.create_event", lunch).await;
+    let (said, made) = call(&app, "calendar.create_event", lunch).await;
     assert!(said.contains("I couldn't notify bob@example.test: no email account is connected"), "{said}");
+    let again = json!({"id": made["id"], "attendees": ["bob@example.test"]});
+    let (said, _) = call(&app, "calendar.update_event", again).await;
+    insta::assert_snapshot!(said, @"
+    Nothing to change: “Lunch”, Fri 27 Nov 2026, 12:00–13:00
+    bob@example.test may not know of the last change: no email of mine told them. To tell them, have me write to them
+    ");
     app.ends_well().await;
 }
 

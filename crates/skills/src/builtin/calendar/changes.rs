@@ -14,7 +14,7 @@ use super::clashes::Clashes;
 use super::invitations::{
     Notice, NoticeKind, Update, host, invites_to, is_guest, is_visible, notify, own_party,
 };
-use super::restore::{comparable, events_of};
+use super::restore::{comparable, events_of, untold};
 use super::{MAX_INSTANCES, event, item};
 use crate::accounts::ConnectedAccount;
 use crate::builtin::merged::{account_line, id_of, labelled, of_step};
@@ -137,7 +137,11 @@ pub(super) async fn update(
     };
     if is_same(&old, &new) {
         let receipt = l10n::calendar::unchanged(&old.title, spoken(&old, call));
-        return Ok(output(receipt, Vec::new()).undone_by(undo::left(&[])));
+        let untold = match call.arguments.get("attendees") {
+            Some(_) => untold(call, &stored, &new).await?,
+            None => None,
+        };
+        return Ok(output(receipt, untold.into_iter().collect()).undone_by(undo::left(&[])));
     }
     let (mut series, mut tail, mut instance) = (stored.series.clone(), None, None);
     match &part {

@@ -108,7 +108,7 @@ fn is_identity(account: &ConnectedAccount) -> bool {
 }
 
 /// Whether an attendee is the person: they know already.
-fn is_own(call: &CallContext<'_>, account: Option<&ConnectedAccount>, guest: &Attendee) -> bool {
+pub(super) fn is_own(call: &CallContext<'_>, account: Option<&ConnectedAccount>, guest: &Attendee) -> bool {
     let all = [email::writer(call).address, own_party(call, account).address];
     all.iter().any(|own| guest.address.eq_ignore_ascii_case(own))
 }

@@ -10,8 +10,9 @@ use chrono_tz::Tz;
 
 use super::backend::{self, Change, Scope, StoredEvent};
 use super::changes::instance_of;
-use super::invitations::{Notice, NoticeKind, Update, invites_to, is_visible, notify};
-use crate::builtin::undo::{Outcome, Telling, without_writing};
+use super::invitations::{Notice, NoticeKind, Update, invites_to, is_own, is_visible, notify};
+use crate::builtin::merged::id_of;
+use crate::builtin::undo::{self, Outcome, Step, Telling, without_writing};
 use crate::builtin::{CallContext, email};
 use crate::{ErrorKind, Failure, Result};
 
@@ -100,6 +101,33 @@ pub(in crate::builtin) async fn hearers(
         true => Hearing { by_mail: all, ..Hearing::default() },
         false => Hearing { unaware: all, ..Hearing::default() },
     })
+}
+
+/// Says which guests may not know of the last change of an event that they see, as no email of ours told them.
+pub(super) async fn untold(
+    call: &CallContext<'_>,
+    stored: &StoredEvent<'_>,
+    event: &CalendarEvent,
+) -> Result<Option<String>> {
+    let is_ours = invites_to(call, stored.account, event);
+    if !is_ours || backend::sends_invitations(stored.account, stored.calendar_name()).await? {
+        return Ok(None);
+    }
+    let (uid, account) = (stored.series.uid(), id_of(stored.account));
+    let told = undo::newest_first(call).await?.into_iter().find_map(|step| match step {
+        Step::Event { uid: changed, before, after, account: there, told: Some(told) } => {
+            let (before, after) = (read(before.as_deref()), read(after.as_deref()));
+            let is_it = (&changed, &there) == (&uid, &account);
+            (is_it && seen_by_guests(before.as_ref(), after.as_ref()).is_some()).then_some(told)
+        }
+        _ => None,
+    });
+    let Some(told) = told else { return Ok(None) };
+    let is_told = |address: &str| told.iter().any(|other| other.eq_ignore_ascii_case(address));
+    let guests = event.attendees.iter().filter(|guest| !is_own(call, stored.account, guest));
+    let untold: Vec<&str> =
+        guests.map(|guest| guest.address.as_str()).filter(|address| !is_told(address)).collect();
+    Ok((!untold.is_empty()).then(|| l10n::calendar::untold(untold.join(", "))))
 }
 
 /// The only day of a series that two versions of it have differently.

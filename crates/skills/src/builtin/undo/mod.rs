@@ -222,6 +222,16 @@ pub(crate) async fn meant(call: &CallContext<'_>, called: &[String]) -> Result<V
     Ok(all)
 }
 
+/// What was changed here in this turn and the last ones, and wasn't undone, the newest first.
+pub(super) async fn newest_first(call: &CallContext<'_>) -> Result<Vec<Step>> {
+    let mut rows = effects_of(call, &call.ctx.turn.id).await?.0;
+    rows.reverse();
+    for (_, earlier) in last_turns(call, usize::MAX).await? {
+        rows.extend(earlier.into_iter().rev());
+    }
+    Ok(rows.iter().flat_map(steps_of).collect())
+}
+
 /// What would be taken back. It is as risky as what guests hear of it: from a server, or as an email to them.
 pub(super) async fn preview(call: &CallContext<'_>) -> Result<Preview> {
     let Some((_, rows)) = last_turn(call).await? else { return Ok(Preview::default()) };
