@@ -257,6 +257,36 @@ async fn what_the_clean_room_has_read_is_the_persons_own_after_a_yes_too() {
     }
 }
 
+/// Else a letter could silence what the person wants to hear of each day.
+#[tokio::test]
+async fn a_schedule_is_silent_without_news_only_if_the_person_wants_that() {
+    const JOB: &str = "tell me what is overdue";
+    let daily = |only: &[&str]| {
+        let targets: Vec<&str> = ["0 8 * * *"].iter().chain(only).copied().collect();
+        json!([{"kind": "schedule.create", "targets": targets, "text": JOB}])
+    };
+    let schedule = |is_silent: bool| {
+        ("schedule.create", json!({"when": "0 8 * * *", "text": JOB, "only_if_news": is_silent}))
+    };
+    for (wished, wanted, is_done) in [
+        (daily(&[]), schedule(false), true),
+        (daily(&[]), schedule(true), false),
+        (daily(&["news"]), schedule(true), false),
+        (daily(&["only if news"]), schedule(true), true),
+    ] {
+        let app = has_read(move |_| wishes(&wished), vec![wanted.clone()]).await;
+        app.says("ada", "what came in?").await;
+        let heard = app.says("ada", "tell me what is overdue every day at 8").await;
+        assert_eq!(is_asked(&app, &heard).await, !is_done, "{wanted:?}: {}", heard.text);
+        assert_eq!(effects(&app, "schedule.create").await, i64::from(is_done), "{wanted:?}");
+        if !is_done {
+            assert!(heard.text.contains("only when there's something to tell"), "{}", heard.text);
+            app.says("ada", "no").await;
+        }
+        app.ends_well().await;
+    }
+}
+
 #[tokio::test]
 async fn it_sees_nothing_that_others_wrote_and_costs_one_small_call_a_turn() {
     let both = json!([{"kind": "task.create", "text": "milk"}, {"kind": "task.create", "text": "bread"}]);

@@ -61,7 +61,9 @@ impl BuiltinSkill for ScheduleSkill {
             targets.push(Target::Thing(Thing { noun: "schedule", id, title, is_shared: false }));
         }
         if matches!(self, Self::Create | Self::Update) {
+            let was_silent = old.as_ref().and_then(may_be_silent).is_some();
             let row = planned(call, old)?;
+            targets.extend(may_be_silent(&row).filter(|_| !was_silent).map(|_| Target::Silence));
             targets.extend(call.text("text").map(|_| Target::Text(row.text)));
             // A model may send the zone that is theirs anyway; of another one, no pattern says anything.
             let zone = call.text("timezone").filter(|zone| *zone != call.zone().name());

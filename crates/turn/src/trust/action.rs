@@ -129,6 +129,8 @@ pub enum Target {
     Typed(String),
     /// When a schedule runs: as the call says it, and as a cron pattern.
     Time(String, String),
+    /// A schedule's run says nothing if it finds nothing.
+    Silence,
     /// A page.
     Url(String),
     /// What is looked for.

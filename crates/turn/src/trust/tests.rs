@@ -184,6 +184,19 @@ fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
 }
 
 #[test]
+fn a_schedule_says_nothing_without_news_only_if_that_was_wished_for() {
+    let judge = |targets: &[&str]| {
+        let case = Case::new("", vec![wish(ActionKind::ScheduleChange, targets, "")]);
+        let report = Target::Thing(thing("schedule", "s1", "Morning news"));
+        case.judge(ActionKind::ScheduleChange, vec![report, Target::Silence])
+    };
+    assert_eq!(judge(&["morning news", "only if news"]), Verdict::Wished(0));
+    for targets in [&["morning news"] as &[&str], &["morning news", "news"]] {
+        assert_eq!(judge(targets), Verdict::Ask(ApprovalReason::NotNamed), "{targets:?}");
+    }
+}
+
+#[test]
 fn an_email_that_is_called_like_an_own_thing_is_no_rival_of_it_but_what_the_wish_may_also_mean_is() {
     use ActionKind::{
         EventChange, EventDelete, MailForward, MemoryForget, ScheduleChange, ScheduleDelete, TaskChange,
