@@ -101,7 +101,8 @@ fn faultless(
                     // A wish to be reminded may be for the calendar app, or for the time of what is there already.
                     let makes = matches!(wish.kind, ActionKind::TaskCreate | ActionKind::EventCreate);
                     let sets = |name: &str| row.parameters.as_deref().is_some_and(|json| json.contains(name));
-                    let is_time = makes && ["\"reminders\"", "\"due\"", "\"start\""].into_iter().any(sets);
+                    let is_time =
+                        makes && ["\"reminders\"", "\"due\"", "\"start\"", "\"until\""].into_iter().any(sets);
                     let is_time = is_time && matches!(kind, ActionKind::TaskChange | ActionKind::EventChange);
                     (is_undo || is_time || Action { kind, targets: Vec::new() }.is_asked_for_by(wish.kind))
                         && most.is_none_or(|most| used[number] <= most)

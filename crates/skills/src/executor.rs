@@ -14,6 +14,7 @@
 mod accounts;
 mod approval;
 mod approval_policy;
+mod as_new;
 mod asking;
 mod links;
 mod permissions;

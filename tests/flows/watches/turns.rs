@@ -98,6 +98,41 @@ async fn each_of_several_invoices_has_its_task_and_no_more() {
     }
 }
 
+/// Else an obedient model could put off what a letter wants unseen.
+#[tokio::test]
+async fn a_wish_for_a_reminder_puts_off_what_it_names_and_nothing_else() {
+    for (wished, is_done) in [("franks mail", true), ("the email of Frank", true), ("the rent", false)] {
+        let wishes = json!([{"kind": "task.create", "count": 1, "targets": [], "text": wished}]);
+        let script = Scripted::new()
+            .orchestrator(|request| match (has_results(request), last_user(request)) {
+                (true, _) => text("Done with it."),
+                (false, said) if said.contains("what came in") => direct("r", "outside.read", json!({})),
+                (false, said) if said.contains("remind me") => {
+                    let later = json!({"item": "<1@acme.test>", "until": "2026-11-24T10:00"});
+                    direct("l", "watch.later", later)
+                }
+                _ => text("Hello."),
+            })
+            .clean_room(move |_| wishes.clone());
+        let app = scripted_with(script, |config| world(config, "hello")).await;
+        furnish(&app).await;
+        app.says("ada", "hi").await;
+        let watch = watch(&app, "k3x9zq", |_| {}).await;
+        let frank = WatchItem { from: "Frank Castellano <frank@corp.test>".into(), ..mail(1, "Lunch?") };
+        finds(&app, &watch, &[frank]).await;
+        app.passes(Duration::ZERO).await;
+        app.sees("“Lunch?”").await;
+        app.says("ada", "what came in?").await;
+        let heard = app.says("ada", &format!("remind me about {wished} on tuesday at 10 instead")).await;
+        assert_eq!(effects(&app, "watch.later").await, i64::from(is_done), "{wished}: {}", heard.text);
+        assert_eq!(heard.buttons().is_empty(), is_done, "{wished}: {}", heard.text);
+        if !is_done {
+            app.says("ada", "no").await;
+        }
+        app.ends_well().await;
+    }
+}
+
 /// Whether a watch with these wishes asks before a call, and what the question says.
 async fn asks(wishes: Value, skill: &'static str, arguments: Value, item: WatchItem) -> Option<String> {
     let app = with("see to it", skill, arguments).await;

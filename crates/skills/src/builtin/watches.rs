@@ -18,7 +18,7 @@ use adjutant_types::text::one_line;
 use adjutant_types::watches::MAX_WATCHES;
 use adjutant_types::{
     AccountId, AccountService, Bounds, Condition, ConversationId, FromCall, ItemNoun, ItemState, PersonId,
-    WatchAction, WatchSource, WatchState, WatchTrigger, ours,
+    WatchAction, WatchItem, WatchSource, WatchState, WatchTrigger, ours,
 };
 use async_trait::async_trait;
 use chrono::{NaiveDateTime, NaiveTime};
@@ -31,7 +31,7 @@ use super::undo::{Step, left};
 use super::{BuiltinSkill, CallContext, Idempotency, PersonAccounts, Preview, contacts, short_id, under};
 use crate::accounts::{ConnectedAccount, is_owner};
 use crate::definition::WORKFLOW;
-use crate::executor::of_words;
+use crate::executor::{mail_id, of_words};
 use crate::{Approved, Output, Result, Risk, SkillError};
 
 domain! {
@@ -109,6 +109,12 @@ impl BuiltinSkill for WatchSkill {
                 let row = by_id(call).await?;
                 let (id, title) = (row.id.to_string(), described(&row));
                 vec![Target::Thing(Thing { noun: "watch", id, title, is_shared: false })]
+            }
+            Self::Later => {
+                let WatchItem { noun, id, from, title, .. } = item(call).await?.thing.unwrap_or_default();
+                let title = format!("{title} {}", from.split(" <").next().unwrap_or_default());
+                let id = if noun == ItemNoun::Mail { mail_id(&id, &from) } else { id };
+                vec![Target::Thing(Thing { noun: noun.as_str(), id, title, is_shared: false })]
             }
             _ => Vec::new(),
         })

@@ -14,7 +14,7 @@ use adjutant_turn::trust::{
 };
 use adjutant_types::text::one_line;
 use adjutant_types::{Allowance, Answer, Basis, ExecutionKind, ExecutionStatus, RuleId, Taint};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::approval::is_known;
 use super::{ActiveCall, Executor, implementation, wishes};
@@ -161,10 +161,7 @@ impl ActiveCall<'_> {
             }
         }
         let judged = self.judge_tainted(&action, reached, is_settled).await?;
-        let made = match only_reminds(handler(skill), self.call.arguments) {
-            true => Some(ActionKind::TaskCreate),
-            false => self.wished_as_new(&action),
-        };
+        let made = self.wished_as_new(skill, &action).await?;
         if let (Judgement::Ask(_), Some(kind)) = (&judged, made) {
             let action = Action { kind, ..action };
             return self.judge_tainted(&action, 0, self.needs_no_wishes(&action).await?).await;
@@ -205,26 +202,6 @@ impl ActiveCall<'_> {
             }
         }
         Ok(all)
-    }
-
-    /// What was wished for, if the call only says when their own thing is that has the name of what they wanted made.
-    fn wished_as_new(&self, action: &Action) -> Option<ActionKind> {
-        let made = match action.kind {
-            ActionKind::TaskChange => ActionKind::TaskCreate,
-            ActionKind::EventChange => ActionKind::EventCreate,
-            _ => return None,
-        };
-        let [Target::Thing(thing)] = action.targets.as_slice() else { return None };
-        let is_time = |name: &String| matches!(name.as_str(), "id" | "due" | "start" | "end");
-        let title = OwnWords::new([thing.title.as_str()]);
-        let is_it = |wish: &Wish| {
-            let text = OwnWords::new([wish.text.as_str()]);
-            wish.kind == made && title.hold_words(&wish.text) && text.hold_words(&thing.title)
-        };
-        let is_meant = action.reach() == Reach::Own
-            && self.call.arguments.as_object().is_some_and(|given| given.keys().all(is_time))
-            && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it));
-        is_meant.then_some(made)
     }
 
     /// Applies the table to an effect in a tainted turn, unless a bare yes has settled it.
@@ -502,15 +479,6 @@ pub(super) fn kind(skill: &Skill) -> Option<ActionKind> {
     }
 }
 
-/// Whether a call changes nothing of an event but when the calendar app reminds of it: "remind me of it".
-fn only_reminds(skill: &str, arguments: &Value) -> bool {
-    const REMINDS: [&str; 5] = ["id", "instance", "span", "account", "reminders"];
-    let is_it = |given: &Map<String, Value>| given.keys().all(|name| REMINDS.contains(&name.as_str()));
-    skill == "calendar.update_event"
-        && !arguments["reminders"].is_null()
-        && arguments.as_object().is_some_and(is_it)
-}
-
 /// The targets of a call of a service or a program: the service itself must be named, and every text be the person's.
 fn service_targets(skill: &Skill, arguments: &Value) -> Vec<Target> {
     let mut texts = Vec::new();
@@ -529,7 +497,7 @@ fn is_time(text: &str) -> bool {
 }
 
 /// The name by which the code knows a skill, whatever name its file gives it.
-fn handler(skill: &Skill) -> &str {
+pub(super) fn handler(skill: &Skill) -> &str {
     match &skill.handler {
         Handler::Builtin(name) => name,
         _ => &skill.name,
@@ -574,23 +542,4 @@ async fn counted(ctx: &TurnContext, registry: &Registry) -> Result<EffectCounter
         }
     }
     Ok(counters)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_change_of_reminders_alone_is_a_reminder() {
-        let reminds = |arguments: Value| only_reminds("calendar.update_event", &arguments);
-        assert!(reminds(json!({"id": "e1", "reminders": [10]})));
-        assert!(reminds(json!({"id": "e1", "reminders": [10], "span": "all", "account": "work"})));
-        for more in ["title", "start", "attendees", "notes"] {
-            assert!(!reminds(json!({"id": "e1", "reminders": [10], more: "x"})), "{more}");
-        }
-        assert!(!reminds(json!({"id": "e1"})) && !reminds(json!([])));
-        assert!(!only_reminds("calendar.delete_event", &json!({"id": "e1", "reminders": [10]})));
-    }
 }

@@ -221,6 +221,17 @@ impl<'a> Evidence<'a> {
         [false, true].into_iter().any(|is_loose| others(is_loose).is_some_and(|others| others.is_empty()))
     }
 
+    /// Whether a wish for a reminder names something that the person was told, and nothing else that was shown.
+    pub fn wants_reminder_of(self, thing: &Thing) -> bool {
+        let is_it = |shown: &Thing| (shown.noun, &shown.id) == (thing.noun, &thing.id);
+        self.wishes.all.iter().filter(|wish| wish.kind == ActionKind::TaskCreate).any(|wish| {
+            // Of a task that is made, no email is a rival; here it is.
+            let meant = Wish { kind: ActionKind::WatchChange, ..wish.clone() };
+            let mut called = wish.targets.iter().chain([&wish.text]);
+            called.any(|it| self.shown.find(it).is_some_and(is_it) || self.means(&meant, it, thing))
+        })
+    }
+
     /// Why no words of a wish mean a thing.
     fn why_unclear(self, wish: &Wish, thing: &Thing) -> ApprovalReason {
         let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
