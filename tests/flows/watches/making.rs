@@ -131,6 +131,16 @@ async fn it_may_do_what_its_words_want_though_they_name_the_condition_and_says_w
 }
 
 #[tokio::test]
+async fn what_couldnt_be_read_when_it_was_made_is_read_later() {
+    let app = scripted_with(skill_caller().when(Who::CleanRoom, "", |_| text("Sure!")), with_mailbox).await;
+    let acts = json!({"on": "mail", "subject": ["invoice"], "do": "ask", "words": "make a task of it"});
+    let asked = asked(&app, acts).await;
+    let made = app.presses("ada", &asked, "Approve").await;
+    assert!(made.text.contains("I couldn't read yet what I may do without asking."), "{}", made.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn words_that_nobody_typed_make_no_watch() {
     let script = Scripted::new().orchestrator(|request| match has_results(request) {
         true => text(reports(request)["a"]["error"]["message"].as_str().unwrap_or("made").to_owned()),

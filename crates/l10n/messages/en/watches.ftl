@@ -131,6 +131,8 @@ started = I'm watching for { $what }
 # $effects: "a new task, a note".
 may = I may do this without asking: { $effects }. Before anything else I'll ask.
 may-nothing = I'll ask you before I do anything.
+# The model that reads that didn't answer.
+may-later = I couldn't read yet what I may do without asking. I'll try again when something comes; until then I'll ask.
 # A line under it, where something of that goes to others.
 only-if-signed = I send something to others only where an email's sender is verified; otherwise I'll ask you first.
 webhook = Send events to { $url }. I show this address only once.

@@ -2,7 +2,7 @@
 //!
 //! - No text from outside makes or resumes one that acts: such a call always asks, and what a watch does stands in words
 //!   that the person typed. One that only tells is theirs, and `/undo` ends it.
-//! - What it may do is read from these words alone, once, when it is made.
+//! - What it may do is read from these words alone, once: when it is made, or later if no model answers then.
 
 use adjutant_config::QuietHours;
 use adjutant_l10n::watches as words;
@@ -447,6 +447,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
             None => Wishes::default(),
         };
         lines.push(match effects(&wishes) {
+            _ if wishes.failure.is_some() => words::may_later(),
             effects if effects.is_empty() => words::may_nothing(),
             effects => words::may(effects),
         });

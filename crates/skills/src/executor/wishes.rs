@@ -135,7 +135,7 @@ async fn ask_and_store(
 ) -> Result<Wishes, StoreError> {
     // Text of other people holds no wishes, and those of a watch were read when it was made.
     let wishes = match (ctx.watch(), &ctx.trust.own_text) {
-        (Some(found), own_text) => of_watch(ctx, found, own_text.as_deref()).await?,
+        (Some(found), own_text) => of_watch(ctx, model, found, own_text.as_deref()).await?,
         (None, Some(_)) if !is_beside_question(ctx).await? => ask(ctx, registry, model).await?,
         (None, _) => Wishes::default(),
     };
@@ -159,12 +159,26 @@ async fn is_beside_question(ctx: &TurnContext) -> Result<bool, StoreError> {
 }
 
 /// The wishes of a watch for each thing that it tells now; none if it was paused or deleted, or its words have changed.
-async fn of_watch(ctx: &TurnContext, found: &TurnItems, words: Option<&str>) -> Result<Wishes, StoreError> {
+/// If they couldn't be read when it was made, they are now, and kept unless it changes meanwhile.
+async fn of_watch(
+    ctx: &TurnContext,
+    model: &SharedModel,
+    found: &TurnItems,
+    words: Option<&str>,
+) -> Result<Wishes, StoreError> {
     let Some(watch) = &found.watch else { return Ok(Wishes::default()) };
     let now = watches::by_id(&ctx.store, &watch.id).await?;
     let is_same = |now: &WatchRow| now.state != WatchState::Paused && Some(now.words.as_str()) == words;
-    let wishes = now.filter(is_same).and_then(|now| serde_json::from_str(&now.wishes).ok());
-    let mut wishes: Wishes = wishes.unwrap_or_default();
+    let Some(now) = now.filter(is_same) else { return Ok(Wishes::default()) };
+    let mut wishes: Wishes = serde_json::from_str(&now.wishes).unwrap_or_default();
+    if wishes.failure.is_some() {
+        let read = of_words(ctx, model, &now.words).await?;
+        let mut batch = ctx.batch();
+        watches::change(&mut batch, &now, &WatchRow { wishes: json!(read).to_string(), ..now.clone() });
+        if read.failure.is_none() && ctx.store.try_write(batch).await? {
+            wishes = read;
+        }
+    }
     let things = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
     for wish in &mut wishes.all {
         wish.count = wish.count.map(|count| count.saturating_mul(things));
