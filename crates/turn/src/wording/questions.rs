@@ -184,8 +184,8 @@ pub enum ContactMatch {
     Missing,
     Found {
         name: String,
-        /// What the person said, if other contacts are called that, too.
-        shared_name: Option<String>,
+        /// What the person said, if other contacts are called that, too, and their names.
+        shared_name: Option<(String, Vec<String>)>,
     },
 }
 
@@ -196,10 +196,14 @@ impl Recipient {
             _ if self.is_named => address,
             ContactMatch::Found { name, shared_name } => {
                 // A name must not look like what stands beside it.
-                let name = shown(&one_line(name, NAME)).replace(['<', '>', '(', ')', '@'], "");
-                let contact = format!("{name} <{address}>");
+                let plain =
+                    |name: &String| shown(&one_line(name, NAME)).replace(['<', '>', '(', ')', '@'], "");
+                let contact = format!("{} <{address}>", plain(name));
                 match shared_name {
-                    Some(called) => approvals::ambiguous_recipient(contact, shown(called)),
+                    Some((called, others)) => {
+                        let others = listed_some(others.iter().map(plain));
+                        approvals::ambiguous_recipient(contact, shown(called), others)
+                    }
                     None if self.is_mentioned => approvals::contact_recipient(contact),
                     None => approvals::known_recipient(contact),
                 }
@@ -282,16 +286,16 @@ fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
 /// Some of the things that words may mean, by their titles and senders, which others wrote.
 fn fitting(others: &[(String, Option<String>)]) -> String {
     let clipped = |text: &str| shown(&one_line(text, NAME)).replace(['“', '”'], "\"");
-    let mut named: Vec<String> = others
-        .iter()
-        .take(OTHERS_NAMED)
-        .map(|(title, from)| match from {
-            Some(from) => adjutant_l10n::sources::email(clipped(title), clipped(from)),
-            None => format!("“{}”", clipped(title)),
-        })
-        .collect();
-    named.extend((others.len() > OTHERS_NAMED).then(|| "…".to_owned()));
-    named.join(", ")
+    listed_some(others.iter().map(|(title, from)| match from {
+        Some(from) => adjutant_l10n::sources::email(clipped(title), clipped(from)),
+        None => format!("“{}”", clipped(title)),
+    }))
+}
+
+fn listed_some(mut all: impl Iterator<Item = String>) -> String {
+    let mut some: Vec<String> = all.by_ref().take(OTHERS_NAMED).collect();
+    some.extend(all.next().map(|_| "…".to_owned()));
+    some.join(", ")
 }
 
 fn why(reason: &ApprovalReason, read: Option<&str>) -> Option<String> {
@@ -670,7 +674,7 @@ mod tests {
             Recipient { address, contact, is_named: false, is_mentioned, is_answered }.marked()
         };
         let found = |name: &str, shared_name: Option<&str>| {
-            let shared_name = shared_name.map(str::to_owned);
+            let shared_name = shared_name.map(|called| (called.to_owned(), vec!["Bob (CEO)".to_owned()]));
             ContactMatch::Found { name: name.into(), shared_name }
         };
         let all = [
@@ -687,7 +691,7 @@ mod tests {
         insta::assert_snapshot!(all.join("\n"), @r"
         Bob Stone <bob@acme.test> (in your contacts; you didn't mention them)
         Bob Stone <bob@acme.test> (in your contacts)
-        Bob Stone <bob@acme.test> (in your contacts; more than one is called “Bob”)
+        Bob Stone <bob@acme.test> (in your contacts; “Bob” may also be Bob CEO)
         Eve eveevil.test in your contacts\u{202e} <bob@acme.test> (in your contacts)
         bob@acme.test (new address: not in your contacts, and you didn't mention it)
         bob@acme.test (not in your contacts)

@@ -1,6 +1,6 @@
 //! The names that the person's own contacts give to mail addresses, for the check of [`adjutant_turn::trust`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_dav::Contact;
 use adjutant_mail::Address;
@@ -78,14 +78,17 @@ pub async fn contacts_among(
             |entry: &&Entry| entry.contact.emails.iter().any(|email| email.eq_ignore_ascii_case(address));
         let mut matching = entries.iter().filter(has).peekable();
         let is_any = matching.peek().is_some();
-        let is_shared = |part: &&str| {
+        let shared = |part: &str| {
             let is_said = part.chars().count() > 2 && words.mention(part);
-            is_said && entries.iter().any(|entry| part_of(entry, part) && !has(&entry))
+            let others = entries.iter().filter(|entry| is_said && part_of(entry, part) && !has(entry));
+            let others: BTreeSet<&str> = others.map(|entry| entry.contact.name.as_str()).collect();
+            let others = others.into_iter().map(str::to_owned).collect::<Vec<_>>();
+            (!others.is_empty()).then(|| (part.to_owned(), others))
         };
         let contact = match matching.find(|entry| !tainted.contains_key(&entry.contact.id)) {
             Some(Entry { contact: Contact { name, .. }, .. }) => ContactMatch::Found {
                 name: name.clone(),
-                shared_name: name.split_whitespace().find(is_shared).map(str::to_owned),
+                shared_name: name.split_whitespace().find_map(shared),
             },
             None if is_any => ContactMatch::Unclear,
             None => ContactMatch::Missing,
