@@ -405,6 +405,16 @@ async fn the_verb_of_an_offer_says_what_a_yes_allows_and_no_not_is_left_out() {
     }
 }
 
+/// Its text and its recipient are a model's choice, which a yes to "it" hasn't seen: the question shows both.
+#[tokio::test]
+async fn a_yes_to_an_offer_to_send_something_still_asks() {
+    let mail = json!({"to": ["dana@corp.test"], "subject": "Budget", "body": "Here it is."});
+    let offer = "Dana wants the budget. Shall I send it to Dana?";
+    for said in ["yes", "yes do that"] {
+        is_offered(offer, false, said, &("email.send", mail.clone()), false).await;
+    }
+}
+
 #[tokio::test]
 async fn a_time_or_a_short_word_cuts_no_offer_and_a_title_may_be_from_several_of_its_sentences() {
     let task = |title: &str| ("tasks.create", json!({"title": title}));
