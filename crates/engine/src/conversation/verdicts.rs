@@ -541,9 +541,10 @@ fn by_index(
         let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to && is_one;
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
-            () if clause.is_both && (count == 2 || open.len() == 2) => all.collect(),
-            // To whom the only one goes, or one that isn't open any more.
-            () if clause.is_both && !yes && open.len() == 1 => all.collect(),
+            // A no may be for the two to whom the only one goes.
+            () if clause.is_both && (count == 2 || open.len() == 2 || (open.len() == 1 && !yes)) => {
+                all.collect()
+            }
             () if clause.is_rest && clauses.len() > 1 && rest.is_none() => {
                 rest = Some(yes);
                 continue;

@@ -217,8 +217,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether words mean a thing by its title, and nothing else that was shown.
     fn means(self, wish: &Wish, called: &str, thing: &Thing) -> bool {
-        let others = |is_loose: bool| self.fitting(wish, called, thing, is_loose);
-        [false, true].into_iter().any(|is_loose| others(is_loose).is_some_and(|others| others.is_empty()))
+        [false, true].iter().any(|is_loose| self.fitting(wish, called, thing, *is_loose) == Some(Vec::new()))
     }
 
     /// Whether a wish for a reminder names something that the person was told, and nothing else that was shown.
@@ -237,20 +236,15 @@ impl<'a> Evidence<'a> {
         let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
         let others = called.find_map(|(called, is_loose)| self.fitting(wish, called, thing, is_loose));
         let shown = |other: &Thing| (other.title.clone(), self.shown.senders.get(&other.id).cloned());
-        others.map_or(ApprovalReason::NotNamed, |others| {
-            ApprovalReason::Ambiguous(others.into_values().map(shown).collect())
-        })
+        match others {
+            Some(others) => ApprovalReason::Ambiguous(others.into_iter().map(shown).collect()),
+            None => ApprovalReason::NotNamed,
+        }
     }
 
     /// What else that was shown fits words that name this thing, each once. Loosely, what they say of its kind is left
     /// out, and of what was shown a letter may be wrong; what somebody else sent may be chosen for its title alone.
-    fn fitting(
-        self,
-        wish: &Wish,
-        called: &str,
-        thing: &Thing,
-        is_loose: bool,
-    ) -> Option<BTreeMap<(&'a str, &'a str), &'a Thing>> {
+    fn fitting(self, wish: &Wish, called: &str, thing: &Thing, is_loose: bool) -> Option<Vec<&'a Thing>> {
         let is_it = |other: &Thing| (other.noun, &other.id) == (thing.noun, &thing.id);
         let shown = self.shown.things().find(|other| is_it(other));
         let bare = own_words::without(called, kind_words(thing.noun));
@@ -287,7 +281,8 @@ impl<'a> Evidence<'a> {
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
         let others = self.shown.rivals(thing.noun).filter(|&other| is_rival(other) && fits(other));
-        Some(others.map(|other| ((other.noun, other.id.as_str()), other)).collect())
+        let once: BTreeMap<_, _> = others.map(|other| ((other.noun, &other.id), other)).collect();
+        Some(once.into_values().collect())
     }
 }
 

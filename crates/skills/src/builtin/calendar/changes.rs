@@ -137,10 +137,7 @@ pub(super) async fn update(
     };
     if is_same(&old, &new) {
         let receipt = l10n::calendar::unchanged(&old.title, spoken(&old, call));
-        let untold = match call.arguments.get("attendees") {
-            Some(_) => untold(call, &stored, &new).await?,
-            None => None,
-        };
+        let untold = untold(call, &stored, &new).await?;
         return Ok(output(receipt, untold.into_iter().collect()).undone_by(undo::left(&[])));
     }
     let (mut series, mut tail, mut instance) = (stored.series.clone(), None, None);

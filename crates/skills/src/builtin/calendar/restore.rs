@@ -103,14 +103,14 @@ pub(in crate::builtin) async fn hearers(
     })
 }
 
-/// Says which guests may not know of the last change of an event that they see, as no email of ours told them.
+/// Says which of the guests that a call names may not know of the last change of their event: no email of ours told them.
 pub(super) async fn untold(
     call: &CallContext<'_>,
     stored: &StoredEvent<'_>,
     event: &CalendarEvent,
 ) -> Result<Option<String>> {
-    let is_ours = invites_to(call, stored.account, event);
-    if !is_ours || backend::sends_invitations(stored.account, stored.calendar_name()).await? {
+    let names_them = call.arguments.get("attendees").is_some() && invites_to(call, stored.account, event);
+    if !names_them || backend::sends_invitations(stored.account, stored.calendar_name()).await? {
         return Ok(None);
     }
     let (uid, account) = (stored.series.uid(), id_of(stored.account));
