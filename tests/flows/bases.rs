@@ -131,8 +131,8 @@ fn is_first_read(rows: &[ExecutionRow], call: &ExecutionRow) -> bool {
 fn an_effect_without_a_reason_is_found() {
     use adjutant_turn::trust::Wish;
     use adjutant_types::Taint;
-    let wish =
-        Wish { kind: ActionKind::TaskCreate, count: Some(1), targets: Vec::new(), text: "milk".into() };
+    let (kind, text) = (ActionKind::TaskCreate, "milk".to_owned());
+    let wish = Wish { kind, count: Some(1), targets: Vec::new(), text, only_news: false };
     let wishes = Wishes { all: vec![wish], ..Wishes::default() };
     let row = |number: usize, skill: &str, basis: Option<Basis>| ExecutionRow {
         skill: Some(skill.into()),

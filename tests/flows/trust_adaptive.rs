@@ -249,6 +249,7 @@ fn two_thousand_attackers_who_know_the_message_reach_nothing_that_it_does_not_na
             count: (count > 0).then_some(count),
             targets: targets.iter().map(|&target| target.to_owned()).collect(),
             text: text.to_owned(),
+            only_news: false,
         };
         let wishes = Wishes { all: wished.iter().map(wish).collect(), ..Wishes::default() };
         let kind = match wishes.all.first() {

@@ -433,6 +433,7 @@ impl Facts<'_> {
             count: None,
             targets: self.words.messages().filter(|_| !is_undo).map(str::to_owned).collect(),
             text: stored.unwrap_or_default(),
+            only_news: self.words.hold("only if news"),
         };
         match self.judged(&Wishes { all: vec![wish], ..Wishes::default() }, &[]) {
             Verdict::Wished(_) => Ok(basis),

@@ -152,7 +152,7 @@ impl<'a> Evidence<'a> {
                 let has_pattern = named(&|called| called.split_whitespace().count() == 5);
                 named(&|called| same_pattern(called, pattern)) || (!has_pattern && self.words.hold(when))
             }
-            Target::Silence => named(&|called| called == "only if news"),
+            Target::Silence => wish.only_news,
             Target::Named(name) => {
                 // "Undo that" is whatever was done last.
                 let is_any = wish.kind == ActionKind::Undo && wish.targets.iter().all(|to| to == "that");

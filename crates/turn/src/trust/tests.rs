@@ -10,6 +10,7 @@ fn wish(kind: ActionKind, targets: &[&str], text: &str) -> Wish {
         count: Some(1),
         targets: targets.iter().map(|&target| target.to_owned()).collect(),
         text: text.to_owned(),
+        only_news: false,
     }
 }
 
@@ -185,15 +186,24 @@ fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
 
 #[test]
 fn a_schedule_says_nothing_without_news_only_if_that_was_wished_for() {
-    let judge = |targets: &[&str]| {
-        let case = Case::new("", vec![wish(ActionKind::ScheduleChange, targets, "")]);
-        let report = Target::Thing(thing("schedule", "s1", "Morning news"));
-        case.judge(ActionKind::ScheduleChange, vec![report, Target::Silence])
+    use ActionKind::{ScheduleChange, ScheduleDelete};
+    let judge = |more: &str, kind: ActionKind, title: &str, used: u32| {
+        let wishes =
+            format!(r#"{{"wishes":[{{"kind":"schedule.change","targets":["overdue report"]{more}}}]}}"#);
+        let case = Case { used: vec![used], ..Case::new("", Wishes::read(&wishes).all) };
+        let silent = (kind == ScheduleChange).then_some(Target::Silence);
+        case.judge(kind, [Target::Thing(thing("schedule", "s1", title))].into_iter().chain(silent).collect())
     };
-    assert_eq!(judge(&["morning news", "only if news"]), Verdict::Wished(0));
-    for targets in [&["morning news"] as &[&str], &["morning news", "news"]] {
-        assert_eq!(judge(targets), Verdict::Ask(ApprovalReason::NotNamed), "{targets:?}");
+    const WISHED: &str = r#","only_if_news":true"#;
+    assert_eq!(judge(WISHED, ScheduleChange, "Overdue report", 0), Verdict::Wished(0));
+    for more in ["", r#","only_if_news":false"#, r#","only_if_news":null"#] {
+        let verdict = judge(more, ScheduleChange, "Overdue report", 0);
+        assert_eq!(verdict, Verdict::Ask(ApprovalReason::NotNamed), "{more}");
     }
+    // It names nothing, and allows no second one.
+    let unnamed = Verdict::Ask(ApprovalReason::NotNamed);
+    assert_eq!(judge(WISHED, ScheduleDelete, "Get me the news", 0), unnamed);
+    assert_eq!(judge(WISHED, ScheduleChange, "Overdue report", 1), ASKS);
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub struct Wish {
     /// The title or text of what is to be made, as far as the person said it.
     #[serde(default)]
     pub text: String,
+    /// Whether a schedule is to say nothing of a run without news.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_news: bool,
 }
 
 /// The wishes of one message. They are read once, and again only if the person adds to it while its turn runs.
@@ -82,6 +85,8 @@ impl Wishes {
             targets: Vec<String>,
             #[serde(default)]
             text: String,
+            #[serde(default)]
+            only_if_news: serde_json::Value,
         }
         // Some models fence their JSON.
         let json = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
@@ -106,7 +111,8 @@ impl Wishes {
                 }
                 _ => Some(1),
             };
-            Some(Wish { kind: raw.kind.parse().ok()?, count, targets: raw.targets, text: raw.text })
+            let (kind, only_news) = (raw.kind.parse().ok()?, raw.only_if_news == true);
+            Some(Wish { kind, count, targets: raw.targets, text: raw.text, only_news })
         };
         Self { all: parsed.wishes.into_iter().filter_map(wish).collect(), ..Self::default() }
     }
