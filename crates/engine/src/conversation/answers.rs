@@ -98,7 +98,11 @@ pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) ->
         return None;
     }
     let open = || (0..).zip(asked).filter(|(_, row)| row.is_open());
-    if verdicts::declined(text).is_some() {
+    if let Some(no) = verdicts::declined(text) {
+        // Both of what, its message must say.
+        if verdicts::rejects_both(&no) {
+            return read(&no, question, asked).filter(|meaning| *meaning != Typed::Unclear);
+        }
         let all: Vec<_> = open().map(|(index, _)| (index, Answer::Reject)).collect();
         return (!all.is_empty()).then_some(Typed::Answers(all));
     }

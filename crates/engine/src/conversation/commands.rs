@@ -272,7 +272,7 @@ impl Conversations {
         let is_across = !is_command(&row.text)
             && (decides && has_numbers || !has_numbers && is_listed && verdicts::selects(given));
         if is_across || verdicts::rejects_all(given) {
-            return self.answer_across(row, &row.conversation_id, given).await;
+            return self.answer_across(row, (&row.conversation_id, None), given).await;
         }
         let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
         let named = number.parse::<i64>().ok();

@@ -26,7 +26,7 @@ use adjutant_turn::journal::{TurnEvent, fail_point};
 use adjutant_turn::wording;
 use adjutant_types::clock::day;
 use adjutant_types::{
-    Answer, ConversationId, InboxKind, InstanceId, MEANT_OTHER, PersonId, QuestionId, QuestionKind,
+    Answer, ConversationId, InboxKind, InstanceId, MEANT_OTHER, OutboxId, PersonId, QuestionId, QuestionKind,
     QuestionState, TurnId, TurnStatus,
 };
 
@@ -222,15 +222,20 @@ impl Conversations {
         if let Some(given) = given {
             let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
-            // "No to all. Who is coming?" is for whatever messages ask.
+            // "No to all. Who is coming?" is for whatever messages ask, "no to both" for what its own does.
             let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
-            let no = match verdicts::declines_all(given).filter(|_| is_approval) {
+            let is_several = |no: &String| verdicts::rejects_all(no) || verdicts::rejects_both(no);
+            let no = match verdicts::declined(given).filter(|no| is_approval && is_several(no)) {
                 Some(no) => self.may_answer_for(&row.person_id, &question).await?.then_some(no),
                 None => None,
             };
-            if open.last().is_none_or(is_of_message) && (no.is_some() || answers_all_listed(given, &open)) {
+            let is_for_own = no.as_deref().is_some_and(verdicts::rejects_both);
+            let is_for_all =
+                open.last().is_none_or(is_of_message) && (no.is_some() || answers_all_listed(given, &open));
+            if is_for_own || is_for_all {
                 let given = no.as_deref().unwrap_or(given);
-                return self.answer_across(row, &question.conversation_id, given).await;
+                let own = is_for_own.then_some(&question.outbox_id);
+                return self.answer_across(row, (&question.conversation_id, own), given).await;
             }
             // Its button was for others, too, and what is open isn't what it listed.
             let is_for_listed =
@@ -298,22 +303,24 @@ impl Conversations {
 
     /// Answers the open approvals of a conversation that the person may answer, whatever messages ask them: those that a text
     /// names by their numbers in the list, or all. Lists them if the text doesn't fit. What a typed answer says beside it
-    /// becomes a message: one turn answers it, not every turn that goes on.
+    /// becomes a message: one turn answers it, not every turn that goes on. `own`: a no to all that this message asks.
     pub(super) async fn answer_across(
         &self,
         row: &InboxRow,
-        conversation: &ConversationId,
+        (conversation, own): (&ConversationId, Option<&OutboxId>),
         given: &str,
     ) -> Result<()> {
         let instance = self.instance_for(row, conversation);
         let rest = verdicts::after_no(&row.text, given)
             .filter(|rest| row.kind == InboxKind::Answer && !rest.starts_with('/'));
+        let given = if own.is_some() { "no to all" } else { given };
         loop {
             let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
             for question in &open {
-                let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
-                if is_approval && self.may_answer_for(&row.person_id, question).await? {
+                let is_meant = matches!(question.kind, QuestionKind::Approval { .. })
+                    && own.is_none_or(|own| question.outbox_id == *own);
+                if is_meant && self.may_answer_for(&row.person_id, question).await? {
                     theirs.push(question);
                 }
             }

@@ -320,10 +320,19 @@ pub(super) fn decides(text: &str) -> bool {
     has_any(text, |clause| clause.verdict.is_some())
 }
 
-/// Whether a text is a no to all that is open, or to both.
+/// Whether a text is a no to all that is open, whatever messages ask it.
 pub(super) fn rejects_all(text: &str) -> bool {
-    let is_for_all = |clause: &Clause| (clause.is_all || clause.is_both) && clause.except.is_none();
-    let is_it = |clause: &Clause| clause.verdict == Some(false) && is_for_all(clause);
+    rejects(text, |clause| clause.is_all)
+}
+
+/// Whether it is a no to both that one message asks, or to whom its only thing goes.
+pub(super) fn rejects_both(text: &str) -> bool {
+    rejects(text, |clause| clause.is_both)
+}
+
+fn rejects(text: &str, is_meant: impl Fn(&Clause) -> bool) -> bool {
+    let is_it =
+        |clause: &Clause| clause.verdict == Some(false) && clause.except.is_none() && is_meant(clause);
     clauses(text).is_some_and(|all| matches!(all.as_slice(), [only] if is_it(only)))
 }
 
@@ -392,7 +401,7 @@ pub(super) fn declined(text: &str) -> Option<String> {
     let (at, _) = starts.find(|(at, _)| asks(*at))?;
     let (no, mut rest) = (&text[..at], words(&text[at..]).skip(1));
     let is_no = words(no).next().and_then(token_of) == Some(Token::Lead(false))
-        && (verdict(no) == Some(false) || rejects_all(no))
+        && (verdict_on_all(no) == Some(false) || rejects_both(no))
         && text.chars().count() <= 2 * MAX_CHARS
         && rest.clone().next() != Some("about")
         && rest.all(|word| !WISHES.contains(&word));
@@ -412,13 +421,13 @@ pub(super) fn after_no<'t>(text: &'t str, no: &str) -> Option<&'t str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The no "to all" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to all, when is
+/// The no "to all" or "to both" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to all, when is
 /// the planning, and did Frank write?"
 fn no_to_all_before(text: &str) -> Option<&str> {
     let is_end = |char: char| (is_separator(char) && char != ' ') || matches!(char, '–' | '—');
     let (no, rest) = text.split_once(is_end)?;
-    let is_no = begins_with_no(no) && rejects_all(no) && text.chars().count() <= 2 * MAX_CHARS;
-    (is_no && says_something_else(rest)).then_some(no)
+    let is_no = begins_with_no(no) && rejects(no, |only| only.is_all || only.is_both);
+    (is_no && text.chars().count() <= 2 * MAX_CHARS && says_something_else(rest)).then_some(no)
 }
 
 /// Whether what follows a no to all is about something else: no condition, no choice and no yes.
@@ -541,10 +550,7 @@ fn by_index(
         let is_whole = clauses.len() == 1 && !clause.has_selection() && !clause.has_to && is_one;
         let chosen: Vec<usize> = match () {
             () if clause.is_all || clause.except.is_some() || is_whole => all.collect(),
-            // A no may be for the two to whom the only one goes.
-            () if clause.is_both && (count == 2 || open.len() == 2 || (open.len() == 1 && !yes)) => {
-                all.collect()
-            }
+            () if clause.is_both && (count == 2 || open.len() == 2) => all.collect(),
             () if clause.is_rest && clauses.len() > 1 && rest.is_none() => {
                 rest = Some(yes);
                 continue;
