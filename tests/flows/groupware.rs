@@ -464,11 +464,17 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
     let (said, made) = call(&app, "calendar.create_event", lunch).await;
     assert!(said.contains("I couldn't notify bob@example.test: no email account is connected"), "{said}");
     let again = json!({"id": made["id"], "attendees": ["bob@example.test"]});
-    let (said, _) = call(&app, "calendar.update_event", again).await;
+    let (said, _) = call(&app, "calendar.update_event", again.clone()).await;
     insta::assert_snapshot!(said, @"
     Nothing to change: “Lunch”, Fri 27 Nov 2026, 12:00–13:00
-    bob@example.test may not know of the last change: no email of mine told them. To tell them, have me write to them
+    I sent no invitation or update for this to bob@example.test. To tell them, have me write to them
     ");
+    // Who has changed it since may have told them.
+    let mut batch = adjutant_store::Batch::new();
+    batch.run("UPDATE objects SET text = replace(text, 'SUMMARY:Lunch', 'SUMMARY:Brunch')", []);
+    app.store().write(batch).await.unwrap();
+    let (said, _) = call(&app, "calendar.update_event", again).await;
+    assert_eq!(said, "Nothing to change: “Brunch”, Fri 27 Nov 2026, 12:00–13:00");
     app.ends_well().await;
 }
 

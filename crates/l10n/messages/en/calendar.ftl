@@ -38,7 +38,7 @@ changed = Changed “{ $title }”, { $when }{ $repeats }
 # It was asked to be as it is.
 unchanged = Nothing to change: “{ $title }”, { $when }
 # On a line under that.
-untold = { $guests } may not know of the last change: no email of mine told them. To tell them, have me write to them
+untold = I sent no invitation or update for this to { $guests }. To tell them, have me write to them
 # One event of a series, and all of them.
 changed-one = Changed “{ $title }”, { $when } (only this time)
 changed-series = Changed “{ $title }”, { $when }{ $repeats } (the whole series)

@@ -103,7 +103,7 @@ pub(in crate::builtin) async fn hearers(
     })
 }
 
-/// Says which of the guests that a call names may not know of the last change of their event: no email of ours told them.
+/// Says to which of the guests that a call names no email of ours told how their event is, if we made it so here.
 pub(super) async fn untold(
     call: &CallContext<'_>,
     stored: &StoredEvent<'_>,
@@ -114,10 +114,15 @@ pub(super) async fn untold(
         return Ok(None);
     }
     let (uid, account) = (stored.series.uid(), id_of(stored.account));
+    // Another conversation, or another app, may have changed it since, and back.
+    let version = |series: &Series| {
+        (content(series), events_of(series).map(|event| event.sequence).collect::<Vec<_>>())
+    };
     let told = undo::newest_first(call).await?.into_iter().find_map(|step| match step {
         Step::Event { uid: changed, before, after, account: there, told: Some(told) } => {
             let (before, after) = (read(before.as_deref()), read(after.as_deref()));
-            let is_it = (&changed, &there) == (&uid, &account);
+            let is_it = (&changed, &there) == (&uid, &account)
+                && after.as_ref().map(version) == Some(version(&stored.series));
             (is_it && seen_by_guests(before.as_ref(), after.as_ref()).is_some()).then_some(told)
         }
         _ => None,
