@@ -533,7 +533,7 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
     }
     for (said, mark) in [
         ("write to him", "in your contacts; you didn't mention them"),
-        ("mail Bob about lunch", "in your contacts; “Bob” may also be Bob Miller"),
+        ("mail Bob about lunch", "in your contacts; “Bob” may also be “Bob Miller”"),
         ("by the way, Stone likes tea", ""),
         ("by the way, 1", ""),
         ("by the way, 2", ""),
@@ -541,12 +541,12 @@ async fn a_recipient_is_shown_by_name_and_a_name_of_several_is_told() {
         ("by the way, 4", ""),
         ("write to him", "in your contacts"),
         ("/new", ""),
-        ("mail Bob about lunch", "in your contacts; “Bob” may also be Bob Miller"),
+        ("mail Bob about lunch", "in your contacts; “Bob” may also be “Bob Miller”"),
         ("by the way, 5", ""),
         ("by the way, 6", ""),
         ("by the way, 7", ""),
         ("by the way, 8", ""),
-        ("write to him", "in your contacts; “Bob” may also be Bob Miller"),
+        ("write to him", "in your contacts; “Bob” may also be “Bob Miller”"),
     ] {
         let asked = app.says("ada", said).await;
         if !mark.is_empty() {
@@ -587,7 +587,7 @@ async fn of_two_contacts_with_the_same_name_it_is_told_which() {
     );
     app.store().write(batch).await.unwrap();
     let asked = app.says("ada", "mail Bob Stone about lunch").await;
-    let to = "Goes to: Bob Stone <bob.stone@acme.test> (in your contacts; “Bob” may also be Bob Stone)";
+    let to = "Goes to: Bob Stone <bob.stone@acme.test> (in your contacts; several contacts are called “Bob Stone”)";
     assert!(asked.text.contains(to), "{}", asked.text);
     app.presses("ada", &asked, "Reject").await;
     app.ends_well().await;

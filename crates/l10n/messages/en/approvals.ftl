@@ -50,8 +50,9 @@ asked-for-by = Asked for by { $roles }
 goes-to = Goes to: { $recipients }
 contact-recipient = { $contact } (in your contacts)
 known-recipient = { $contact } (in your contacts; you didn't mention them)
-# $name: what the person said. $others: names of other contacts.
+# $name: what the person said. $others: names of other contacts, such as "“Bob Miller”, “Bob Lee”".
 ambiguous-recipient = { $contact } (in your contacts; “{ $name }” may also be { $others })
+namesake-recipient = { $contact } (in your contacts; several contacts are called “{ $name }”)
 answered-recipient = { $address } (sender of the email this answers)
 foreign-recipient = { $address } (not in your contacts)
 new-recipient = { $address } (new address: not in your contacts, and you didn't mention it)

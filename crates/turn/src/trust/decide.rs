@@ -281,8 +281,10 @@ impl<'a> Evidence<'a> {
             [said, words].iter().any(|words| names(words, &other.title) || names(words, &by_sender))
         };
         let others = self.shown.rivals(thing.noun).filter(|&other| is_rival(other) && fits(other));
-        let once: BTreeMap<_, _> = others.map(|other| ((other.noun, &other.id), other)).collect();
-        Some(once.into_values().collect())
+        // What others may have sent any number of comes last.
+        let once =
+            others.map(|other| ((matches!(other.noun, "mail" | "file"), other.noun, &other.id), other));
+        Some(once.collect::<BTreeMap<_, _>>().into_values().collect())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What people read when a call needs their approval.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use adjutant_chat::Choice;
@@ -185,7 +186,7 @@ pub enum ContactMatch {
     Found {
         name: String,
         /// What the person said, if other contacts are called that, too, and their names.
-        shared_name: Option<(String, Vec<String>)>,
+        shared_name: Option<(String, BTreeSet<String>)>,
     },
 }
 
@@ -196,12 +197,15 @@ impl Recipient {
             _ if self.is_named => address,
             ContactMatch::Found { name, shared_name } => {
                 // A name must not look like what stands beside it.
-                let plain =
-                    |name: &String| shown(&one_line(name, NAME)).replace(['<', '>', '(', ')', '@'], "");
+                let plain = |name: &String| clipped(name).replace(['<', '>', '(', ')', '@'], "");
                 let contact = format!("{} <{address}>", plain(name));
                 match shared_name {
+                    // What is asked holds no address that it doesn't go to.
+                    Some((_, others)) if others.iter().any(|other| other.eq_ignore_ascii_case(name)) => {
+                        approvals::namesake_recipient(contact, plain(name))
+                    }
                     Some((called, others)) => {
-                        let others = listed_some(others.iter().map(plain));
+                        let others = listed_some(others.iter().map(|other| format!("“{}”", plain(other))));
                         approvals::ambiguous_recipient(contact, shown(called), others)
                     }
                     None if self.is_mentioned => approvals::contact_recipient(contact),
@@ -285,11 +289,15 @@ fn origin(about: &Circumstances<'_>, read: String) -> Option<String> {
 
 /// Some of the things that words may mean, by their titles and senders, which others wrote.
 fn fitting(others: &[(String, Option<String>)]) -> String {
-    let clipped = |text: &str| shown(&one_line(text, NAME)).replace(['“', '”'], "\"");
     listed_some(others.iter().map(|(title, from)| match from {
         Some(from) => adjutant_l10n::sources::email(clipped(title), clipped(from)),
         None => format!("“{}”", clipped(title)),
     }))
+}
+
+/// What others wrote, so short that it can stand between quotation marks.
+fn clipped(text: &str) -> String {
+    shown(&one_line(text, NAME)).replace(['“', '”'], "\"")
 }
 
 fn listed_some(mut all: impl Iterator<Item = String>) -> String {
@@ -674,13 +682,15 @@ mod tests {
             Recipient { address, contact, is_named: false, is_mentioned, is_answered }.marked()
         };
         let found = |name: &str, shared_name: Option<&str>| {
-            let shared_name = shared_name.map(|called| (called.to_owned(), vec!["Bob (CEO)".to_owned()]));
+            let others = ["Bob (CEO)", "Bob Lee, whom you know"].map(str::to_owned).into();
+            let shared_name = shared_name.map(|called| (called.to_owned(), others));
             ContactMatch::Found { name: name.into(), shared_name }
         };
         let all = [
             to(found("Bob Stone", None), false, true),
             to(found("Bob Stone", None), true, false),
             to(found("Bob Stone", Some("Bob")), true, false),
+            to(found("bob (CEO)", Some("Bob")), true, false),
             to(found("Eve <eve@evil.test> (in your contacts)\u{202e}", None), true, false),
             to(ContactMatch::Missing, false, false),
             to(ContactMatch::Missing, true, false),
@@ -691,7 +701,8 @@ mod tests {
         insta::assert_snapshot!(all.join("\n"), @r"
         Bob Stone <bob@acme.test> (in your contacts; you didn't mention them)
         Bob Stone <bob@acme.test> (in your contacts)
-        Bob Stone <bob@acme.test> (in your contacts; “Bob” may also be Bob CEO)
+        Bob Stone <bob@acme.test> (in your contacts; “Bob” may also be “Bob CEO”, “Bob Lee, whom you know”)
+        bob CEO <bob@acme.test> (in your contacts; several contacts are called “bob CEO”)
         Eve eveevil.test in your contacts\u{202e} <bob@acme.test> (in your contacts)
         bob@acme.test (new address: not in your contacts, and you didn't mention it)
         bob@acme.test (not in your contacts)

@@ -1,6 +1,6 @@
 //! The names that the person's own contacts give to mail addresses, for the check of [`adjutant_turn::trust`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_dav::Contact;
 use adjutant_mail::Address;
@@ -81,7 +81,7 @@ pub async fn contacts_among(
         let shared = |part: &str| {
             let is_said = part.chars().count() > 2 && words.mention(part);
             let others = entries.iter().filter(|entry| is_said && part_of(entry, part) && !has(entry));
-            let others: Vec<String> = others.map(|entry| entry.contact.name.clone()).collect();
+            let others: BTreeSet<String> = others.map(|entry| entry.contact.name.clone()).collect();
             (!others.is_empty()).then(|| (part.to_owned(), others))
         };
         let contact = match matching.find(|entry| !tainted.contains_key(&entry.contact.id)) {

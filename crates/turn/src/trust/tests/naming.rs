@@ -116,7 +116,7 @@ fn what_else_the_words_fit_is_told_once_with_its_sender() {
     let mail = thing("mail", "<1@x> from eve@evil.test", "Lunch menu");
     let lists = [
         (true, vec![lunch("e1", "Lunch"), lunch("e2", "Team lunch"), lunch("e3", "Retro")]),
-        (true, vec![mail.clone()]),
+        (true, vec![mail.clone(), thing("task", "t1", "Pay lunch")]),
         (false, vec![lunch("e2", "Team lunch")]),
     ];
     let mut shown = Shown::new(lists);
@@ -124,6 +124,6 @@ fn what_else_the_words_fit_is_told_once_with_its_sender() {
     let case = Case { shown, ..Case::new("", vec![wish(ActionKind::EventDelete, &["lunch"], "")]) };
     let verdict = case.decide(ActionKind::EventDelete, vec![Target::Thing(lunch("e1", "Lunch"))]);
     let mail = ("Lunch menu".to_owned(), Some("Eve <eve@evil.test>".to_owned()));
-    let others = vec![("Team lunch".to_owned(), None), mail];
+    let others = vec![("Team lunch".to_owned(), None), ("Pay lunch".to_owned(), None), mail];
     assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous(others)));
 }
