@@ -161,8 +161,13 @@ impl ActiveCall<'_> {
             }
         }
         let judged = self.judge_tainted(&action, reached, is_settled).await?;
-        let made = self.wished_as_new(skill, &action).await?;
-        if let (Judgement::Ask(_), Some(kind)) = (&judged, made) {
+        if !matches!(judged, Judgement::Ask(_)) {
+            return Ok(judged);
+        }
+        if let Some(wish) = self.wished_later(skill, &action).await? {
+            return Ok(Judgement::Run(wish));
+        }
+        if let Some(kind) = self.wished_as_new(skill, &action) {
             let action = Action { kind, ..action };
             return self.judge_tainted(&action, 0, self.needs_no_wishes(&action).await?).await;
         }

@@ -1,6 +1,7 @@
 //! What a wish for something new, or for a reminder, may mean of what is there already.
 
 use adjutant_turn::trust::{Action, ActionKind, Evidence, OwnWords, Reach, Target, Wish};
+use adjutant_types::Basis;
 use serde_json::{Map, Value};
 
 use super::approval_policy::handler;
@@ -10,26 +11,17 @@ use crate::{Result, Skill};
 impl ActiveCall<'_> {
     /// What was wished for, if the call only says when the person is reminded of what is there, or when their own thing is
     /// that has the name of what they wanted made.
-    pub(super) async fn wished_as_new(&self, skill: &Skill, action: &Action) -> Result<Option<ActionKind>> {
-        let (skill, given) = (handler(skill), self.call.arguments);
-        if only_reminds(skill, given) {
-            return Ok(Some(ActionKind::TaskCreate));
+    pub(super) fn wished_as_new(&self, skill: &Skill, action: &Action) -> Option<ActionKind> {
+        let given = self.call.arguments;
+        if only_reminds(handler(skill), given) {
+            return Some(ActionKind::TaskCreate);
         }
         let made = match action.kind {
             ActionKind::TaskChange => ActionKind::TaskCreate,
             ActionKind::EventChange => ActionKind::EventCreate,
-            _ => return Ok(None),
+            _ => return None,
         };
-        let ([Target::Thing(thing)], Some(book)) = (action.targets.as_slice(), self.ctx.trust.wishes.get())
-        else {
-            return Ok(None);
-        };
-        if skill == "watch.later" {
-            let shown = wishes::shown(self.ctx, self.registry).await?;
-            let (wishes, words, name) = (&book.wishes, self.ctx.words().await?, &self.ctx.turn.person.name);
-            let evidence = Evidence { wishes, words, shown: &shown, name, used: &[], recipients: (0, 0) };
-            return Ok(evidence.wants_reminder_of(thing).then_some(made));
-        }
+        let [Target::Thing(thing)] = action.targets.as_slice() else { return None };
         let is_time = |name: &String| matches!(name.as_str(), "id" | "due" | "start" | "end");
         let title = OwnWords::new([thing.title.as_str()]);
         let is_it = |wish: &Wish| {
@@ -38,8 +30,24 @@ impl ActiveCall<'_> {
         };
         let is_meant = action.reach() == Reach::Own
             && given.as_object().is_some_and(|given| given.keys().all(is_time))
-            && book.wishes.all.iter().any(is_it);
-        Ok(is_meant.then_some(made))
+            && self.ctx.trust.wishes.get().is_some_and(|book| book.wishes.all.iter().any(is_it));
+        is_meant.then_some(made)
+    }
+
+    /// The wish for a reminder that is used if a call tells something again later.
+    pub(super) async fn wished_later(&self, skill: &Skill, action: &Action) -> Result<Option<Basis>> {
+        let ([Target::Thing(thing)], Some(book), "watch.later") =
+            (action.targets.as_slice(), self.ctx.trust.wishes.get(), handler(skill))
+        else {
+            return Ok(None);
+        };
+        let shown = wishes::shown(self.ctx, self.registry).await?;
+        let (wishes, words, name) = (&book.wishes, self.ctx.words().await?, &self.ctx.turn.person.name);
+        Ok(book.take(1, |used| {
+            let evidence = Evidence { wishes, words, shown: &shown, name, used, recipients: (0, 0) };
+            let wish = evidence.reminder_of(thing);
+            (wish.map(Basis::Wish), wish.filter(|_| !self.is_ahead))
+        }))
     }
 }
 

@@ -220,15 +220,18 @@ impl<'a> Evidence<'a> {
         [false, true].iter().any(|is_loose| self.fitting(wish, called, thing, *is_loose) == Some(Vec::new()))
     }
 
-    /// Whether a wish for a reminder names something that the person was told, and nothing else that was shown.
-    pub fn wants_reminder_of(self, thing: &Thing) -> bool {
+    /// The wish for a reminder that names something that was shown, and nothing else that was, if it isn't used up.
+    pub fn reminder_of(self, thing: &Thing) -> Option<usize> {
         let is_it = |shown: &Thing| (shown.noun, &shown.id) == (thing.noun, &thing.id);
-        self.wishes.all.iter().filter(|wish| wish.kind == ActionKind::TaskCreate).any(|wish| {
+        let means = |wish: &Wish| {
             // Of a task that is made, no email is a rival; here it is.
             let meant = Wish { kind: ActionKind::WatchChange, ..wish.clone() };
             let mut called = wish.targets.iter().chain([&wish.text]);
             called.any(|it| self.shown.find(it).is_some_and(is_it) || self.means(&meant, it, thing))
-        })
+        };
+        let made = Action { kind: ActionKind::TaskCreate, targets: Vec::new() };
+        let mut asked = self.asking_for(&made).filter(|(_, wish)| wish.kind == made.kind && means(wish));
+        asked.next().filter(|_| self.shown.things().any(is_it)).map(|(number, _)| number)
     }
 
     /// Why no words of a wish mean a thing.

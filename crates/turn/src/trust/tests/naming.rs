@@ -127,3 +127,27 @@ fn what_else_the_words_fit_is_told_once_with_its_sender() {
     let others = vec![("Team lunch".to_owned(), None), ("Pay lunch".to_owned(), None), mail];
     assert_eq!(verdict, Verdict::Ask(ApprovalReason::Ambiguous(others)));
 }
+
+#[test]
+fn a_reminder_of_what_was_shown_uses_the_wish_that_names_it_once() {
+    let lunch = || thing("mail", "<1@x> from frank@corp.test", "Lunch");
+    let wishes = Wishes {
+        all: ["milk", "lunch"].map(|text| wish(ActionKind::TaskCreate, &[], text)).into(),
+        ..Wishes::default()
+    };
+    let reminder = |shown: Vec<Thing>, used: &[u32]| {
+        let (words, shown) = (OwnWords::new([""]), Shown::new([(true, shown)]));
+        let evidence = Evidence {
+            wishes: &wishes,
+            words: &words,
+            shown: &shown,
+            name: "Ada Bell",
+            used,
+            recipients: (0, 0),
+        };
+        evidence.reminder_of(&lunch())
+    };
+    assert_eq!(reminder(vec![lunch()], &[0, 0]), Some(1));
+    assert_eq!(reminder(vec![lunch()], &[0, 1]), None, "nor is the milk's used");
+    assert_eq!(reminder(Vec::new(), &[0, 0]), None, "they don't know of it");
+}
