@@ -137,6 +137,8 @@ async fn what_couldnt_be_read_when_it_was_made_is_read_later() {
     let asked = asked(&app, acts).await;
     let made = app.presses("ada", &asked, "Approve").await;
     assert!(made.text.contains("I couldn't read yet what I may do without asking."), "{}", made.text);
+    let wishes: Vec<(String,)> = app.store().all("SELECT wishes FROM watches", &[]).await.unwrap();
+    assert!(wishes[0].0.contains(r#""read":0"#), "{wishes:?}");
     app.ends_well().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_models::Role;
+use adjutant_models::{ModelErrorKind, Role};
 use adjutant_store::watches::{self, WatchRow};
 use adjutant_store::{Batch, turns};
 use adjutant_types::WatchItem;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::telling::{asking, current, finds, is_told, mail, watch};
 use crate::app::{TestApp, direct, scripted_with};
-use crate::scripted::{Gate, Scripted, Who, has_results, text};
+use crate::scripted::{Gate, Reply, Scripted, Who, fails, has_results, text};
 use crate::trust::{effects, furnish, last_user, world};
 
 const INVOICES: &str = "make a task for the due date";
@@ -262,41 +262,53 @@ async fn a_watch_that_was_deleted_or_changed_meanwhile_has_no_wishes_any_more() 
 }
 
 #[tokio::test]
-async fn wishes_that_couldnt_be_read_when_it_was_made_are_read_once_when_it_finds_something() {
-    for is_down in [false, true] {
+async fn wishes_that_couldnt_be_read_when_it_was_made_are_read_once_when_it_finds_something_and_told() {
+    const UNREAD: &str = r#"{"failure":"late","read":0}"#;
+    // What a former version couldn't read: its receipt said that it asks.
+    const FORMER: &str = r#"{"failure":"late"}"#;
+    let wished: fn() -> Reply = || text(json!({"wishes": task_wish()}).to_string());
+    let nonsense: fn() -> Reply = || text("Sure!");
+    let down: fn() -> Reply = || fails(ModelErrorKind::Refused, "no");
+    for (before, answer, after, told) in [
+        (UNREAD, wished, "task.create", "I may do this without asking: "),
+        (UNREAD, nonsense, "nonsense", "I'll ask you before I do anything."),
+        (UNREAD, down, UNREAD, ""),
+        (FORMER, wished, FORMER, ""),
+    ] {
         let script = Scripted::new()
             .orchestrator(|request| match (has_results(request), last_user(request)) {
                 (false, said) if said == INVOICES => direct("w", "tasks.create", pay()),
                 (true, _) => text("Done with it."),
                 _ => text("Hello."),
             })
-            .when(Who::CleanRoom, "", move |_| match is_down {
-                true => text("Sure!"),
-                false => text(json!({"wishes": task_wish()}).to_string()),
-            });
+            .when(Who::CleanRoom, "", move |_| answer());
         let app = scripted_with(script, |config| world(config, "hello")).await;
         furnish(&app).await;
         app.says("ada", "hi").await;
         let unread = |row: &mut WatchRow| {
             asking(INVOICES, json!([]))(row);
-            row.wishes = json!({"failure": "late"}).to_string();
+            row.wishes = before.to_owned();
         };
         let watch = watch(&app, "k3x9zq", unread).await;
         let comes = async |number: usize| {
             finds(&app, &watch, &[invoice(number)]).await;
             app.passes(Duration::from_mins(2)).await;
             app.rests().await;
-            (effects(&app, "tasks.create").await, app.requests(Who::CleanRoom).len())
+            effects(&app, "tasks.create").await
         };
-        let first = comes(1).await;
-        if is_down {
-            assert_eq!(first, (0, 1), "it asks: {:#?}", app.texts());
-            assert!(current(&app, &watch).await.wishes.contains("late"), "and reads them again later");
+        let is_wished = after == "task.create";
+        assert_eq!(comes(1).await, i64::from(is_wished), "{before} {after}: {:#?}", app.texts());
+        let kept = current(&app, &watch).await.wishes;
+        assert!(kept.contains(after), "{after}: {kept}");
+        let receipts = is_told(&app, "I'm watching for calls to a web address\nI").await;
+        assert_eq!(receipts, usize::from(!told.is_empty()), "{before} {after}: {:#?}", app.texts());
+        assert!(is_told(&app, told).await > 0, "{told}: {:#?}", app.texts());
+        if !is_wished {
             app.ends_waiting(1).await;
             continue;
         }
-        assert_eq!(first, (1, 1), "{:#?}", app.texts());
-        assert_eq!(comes(2).await, (2, 1), "they are kept: {:#?}", app.texts());
+        assert_eq!(comes(2).await, 2, "they are kept: {:#?}", app.texts());
+        assert_eq!(app.requests(Who::CleanRoom).len(), 1);
         app.ends_well().await;
     }
 }

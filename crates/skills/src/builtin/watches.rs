@@ -442,18 +442,14 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     let mut row = planned(call).await?;
     let mut lines: Vec<String> = by_name(&row.condition).into_iter().collect();
     if row.action == WatchAction::Ask {
-        let wishes = match call.intent {
+        let mut wishes = match call.intent {
             Some(model) => of_words(call.ctx, model, &row.words).await?,
             None => Wishes::default(),
         };
-        lines.push(match effects(&wishes) {
-            _ if wishes.failure.is_some() => words::may_later(),
-            effects if effects.is_empty() => words::may_nothing(),
-            effects => words::may(effects),
-        });
+        // That nothing of them was read yet is what the receipt says; those of a former version said that they ask.
+        wishes.read = wishes.failure.map(|_| 0);
+        lines.extend(if wishes.read.is_some() { vec![words::may_later()] } else { may(&wishes) });
         row.wishes = json!(wishes).to_string();
-        let leaves = |wish: &Wish| Action { kind: wish.kind, targets: Vec::new() }.reach() == Reach::Leaves;
-        lines.extend(wishes.all.iter().any(leaves).then(words::only_if_signed));
     }
     if row.source.trigger == WatchTrigger::Webhook {
         let secret: String = call.store().new_id();
@@ -464,6 +460,19 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output> {
     watches::insert(writes, &row);
     let output = Output::ours(under(words::started(described(&row)), lines), json_of(&row));
     Ok(output.undone_by(left(&[Step::Started(Box::new(row))])))
+}
+
+/// What a watch has been read to do without a question.
+fn may(wishes: &Wishes) -> Vec<String> {
+    let leaves = |wish: &Wish| Action { kind: wish.kind, targets: Vec::new() }.reach() == Reach::Leaves;
+    let effects = effects(wishes);
+    let may = if effects.is_empty() { words::may_nothing() } else { words::may(effects) };
+    [may].into_iter().chain(wishes.all.iter().any(leaves).then(words::only_if_signed)).collect()
+}
+
+/// The receipt of a watch whose words were read only after it had begun.
+pub(crate) fn read_later(row: &WatchRow, wishes: &Wishes) -> String {
+    under(words::started(described(row)), may(wishes))
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output> {

@@ -29,7 +29,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::approval_policy::{handler_in, kind};
-use crate::builtin::watches::found_thing;
+use crate::builtin::watches::{found_thing, read_later};
 use crate::{Registry, Skill};
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -159,7 +159,7 @@ async fn is_beside_question(ctx: &TurnContext) -> Result<bool, StoreError> {
 }
 
 /// The wishes of a watch for each thing that it tells now; none if it was paused or deleted, or its words have changed.
-/// If they couldn't be read when it was made, they are now, and kept unless it changes meanwhile.
+/// If none were read yet, they are now, and the person hears what it may do; a model that makes no sense isn't asked again.
 async fn of_watch(
     ctx: &TurnContext,
     model: &SharedModel,
@@ -171,11 +171,15 @@ async fn of_watch(
     let is_same = |now: &WatchRow| now.state != WatchState::Paused && Some(now.words.as_str()) == words;
     let Some(now) = now.filter(is_same) else { return Ok(Wishes::default()) };
     let mut wishes: Wishes = serde_json::from_str(&now.wishes).unwrap_or_default();
-    if wishes.failure.is_some() {
+    if wishes.read == Some(0) {
         let read = of_words(ctx, model, &now.words).await?;
         let mut batch = ctx.batch();
         watches::change(&mut batch, &now, &WatchRow { wishes: json!(read).to_string(), ..now.clone() });
-        if read.failure.is_none() && ctx.store.try_write(batch).await? {
+        let told = read_later(&now, &read).into();
+        outbox::say(&ctx.store, &mut batch, &ctx.turn.conversation.id, &outbox::anybody(), &told);
+        let is_answer = matches!(read.failure, None | Some(WishFailure::Nonsense));
+        if is_answer && ctx.store.try_write(batch).await? {
+            ctx.wake_delivery();
             wishes = read;
         }
     }
