@@ -447,7 +447,12 @@ async fn a_no_to_both_is_for_what_its_own_message_asks_and_the_rest_is_a_message
     // Of messages that ask one thing each, it may mean any two: a model hears it.
     app.says("ada", "milk").await;
     app.says("ada", "no to both. when's the planning?").await;
-    assert_eq!(messages(&app, "no to both. when's the planning?"), 1, "{:#?}", app.texts());
+    assert!(messages(&app, "no to both. when's the planning?") > 0, "{:#?}", app.texts());
+    // And so it may of what was asked since.
+    app.says("ada", "both").await;
+    app.says("ada", "shall we?").await;
+    app.says("ada", "no to both. who is coming?").await;
+    assert!(messages(&app, "no to both. who is coming?") > 0, "{:#?}", app.texts());
     app.presses("ada", &older, "Approve").await;
     app.says("ada", "no to all").await;
     app.rests().await;

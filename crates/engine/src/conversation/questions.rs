@@ -125,7 +125,8 @@ impl Conversations {
         let is_clear = !wrote_since
             || certainty == Certainty::AskedFor
             || is_repeated
-            || (matches!(kind, QuestionKind::Approval { .. }) && verdicts::declines_all(text).is_some())
+            || (matches!(kind, QuestionKind::Approval { .. })
+                && verdicts::declined(text).is_some_and(|no| verdicts::rejects_all(&no)))
             || (certainty == Certainty::Firm && !may_be_for_another);
         let is_clear = is_clear && !self.may_be_for_text_above(text, question).await?;
         let is_for_one = || is_only || answers_all_listed(text, &open) || !is_bare(text, kind, &asked);
@@ -208,9 +209,8 @@ impl Conversations {
             Some(MEANT_OTHER) => Some(l10n::questions::still_waits()),
             _ => None,
         };
-        if let Some(text) = only_says
-            && self.may_answer_for(&row.person_id, &question).await?
-        {
+        let may_answer = self.may_answer_for(&row.person_id, &question).await?;
+        if let Some(text) = only_says.filter(|_| may_answer) {
             return self.reply(row, None, text, Batch::new()).await;
         }
         let given = match pressed {
@@ -223,12 +223,9 @@ impl Conversations {
             let (open, _) = questions::open_and_read(&self.store, &question.conversation_id).await?;
             let is_of_message = |other: &QuestionRow| other.outbox_id == question.outbox_id;
             // "No to all. Who is coming?" is for whatever messages ask, "no to both" for what its own does.
-            let is_approval = matches!(question.kind, QuestionKind::Approval { .. });
+            let is_theirs = may_answer && matches!(question.kind, QuestionKind::Approval { .. });
             let is_several = |no: &String| verdicts::rejects_all(no) || verdicts::rejects_both(no);
-            let no = match verdicts::declined(given).filter(|no| is_approval && is_several(no)) {
-                Some(no) => self.may_answer_for(&row.person_id, &question).await?.then_some(no),
-                None => None,
-            };
+            let no = verdicts::declined(given).filter(|no| is_theirs && is_several(no));
             let is_for_own = no.as_deref().is_some_and(verdicts::rejects_both);
             let is_for_all =
                 open.last().is_none_or(is_of_message) && (no.is_some() || answers_all_listed(given, &open));

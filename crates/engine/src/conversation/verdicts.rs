@@ -408,11 +408,6 @@ pub(super) fn declined(text: &str) -> Option<String> {
     is_no.then(|| no.to_owned())
 }
 
-/// The same, if the no says that it is to all.
-pub(super) fn declines_all(text: &str) -> Option<String> {
-    declined(text).filter(|no| rejects_all(no))
-}
-
 /// What follows the no of such a text, as it was written; none if nothing does.
 pub(super) fn after_no<'t>(text: &'t str, no: &str) -> Option<&'t str> {
     let is_mark = |char: char| is_separator(char) || matches!(char, '–' | '—');

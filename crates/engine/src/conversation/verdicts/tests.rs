@@ -367,7 +367,7 @@ fn what_follows_a_no_to_all_is_read_as_it_was_written() {
         ("no to all whens the planning", "whens the planning"),
         ("Nein zu allen, wann ist die Planung? Und wo? ", "wann ist die Planung? Und wo?"),
     ] {
-        let no = declines_all(text).unwrap_or_default();
+        let no = declined(text).unwrap_or_default();
         assert_eq!(after_no(text, &no), Some(rest), "{text}");
     }
     assert_eq!(after_no("No to all!", "no to all"), None);
