@@ -48,8 +48,8 @@ const INSTRUCTIONS: &str = "You read what a person asks their assistant to do. A
     workflow.run, tool.use (a service). \
     count: a number, or \"each\" for all, every, them. targets: who gets it, and what is changed, forwarded, deleted or \
     used, each in their words without articles, for a pronoun the name from an earlier message, or a label of what they \
-    were shown; for schedule.create and schedule.change the time as a cron pattern, and beside them \"only_if_news\":true if \
-    they want to hear nothing of a run without any. text: the title or text of what is made, in their words and \
+    were shown; for schedule.create and schedule.change the time as a cron pattern, and beside them \"only_if_news\":true \
+    if they want to hear nothing of a run without any. text: the title or text of what is made, in their words and \
     language; keep every \"not\". An earlier message counts only if the last one refers to it.";
 
 /// How our answers offer something, and the verbs and nouns for what they may so make or change of the person's own.

@@ -239,10 +239,8 @@ impl<'a> Evidence<'a> {
         let mut called = wish.targets.iter().flat_map(|called| [(called, false), (called, true)]);
         let others = called.find_map(|(called, is_loose)| self.fitting(wish, called, thing, is_loose));
         let shown = |other: &Thing| (other.title.clone(), self.shown.senders.get(&other.id).cloned());
-        match others {
-            Some(others) => ApprovalReason::Ambiguous(others.into_iter().map(shown).collect()),
-            None => ApprovalReason::NotNamed,
-        }
+        let all = |others: Vec<&Thing>| ApprovalReason::Ambiguous(others.into_iter().map(shown).collect());
+        others.map_or(ApprovalReason::NotNamed, all)
     }
 
     /// What else that was shown fits words that name this thing, each once. Loosely, what they say of its kind is left

@@ -187,6 +187,7 @@ fn a_watch_is_named_beside_an_event_that_is_called_like_it() {
 #[test]
 fn a_schedule_says_nothing_without_news_only_if_that_was_wished_for() {
     use ActionKind::{ScheduleChange, ScheduleDelete};
+    const WISHED: &str = r#","only_if_news":true"#;
     let judge = |more: &str, kind: ActionKind, title: &str, used: u32| {
         let wishes =
             format!(r#"{{"wishes":[{{"kind":"schedule.change","targets":["overdue report"]{more}}}]}}"#);
@@ -194,7 +195,6 @@ fn a_schedule_says_nothing_without_news_only_if_that_was_wished_for() {
         let silent = (kind == ScheduleChange).then_some(Target::Silence);
         case.judge(kind, [Target::Thing(thing("schedule", "s1", title))].into_iter().chain(silent).collect())
     };
-    const WISHED: &str = r#","only_if_news":true"#;
     assert_eq!(judge(WISHED, ScheduleChange, "Overdue report", 0), Verdict::Wished(0));
     for more in ["", r#","only_if_news":false"#, r#","only_if_news":null"#] {
         let verdict = judge(more, ScheduleChange, "Overdue report", 0);
