@@ -206,6 +206,7 @@ struct Place {
 
 #[async_trait]
 impl Platform for Place {
+    const LONGEST: usize = 2_000;
     fn connect(&self) -> Arc<dyn ChatPort> {
         Arc::new(connected(&self.fake))
     }

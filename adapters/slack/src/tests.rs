@@ -230,6 +230,7 @@ struct SlackPlace {
 
 #[async_trait]
 impl Platform for SlackPlace {
+    const LONGEST: usize = 9_000;
     fn connect(&self) -> Arc<dyn ChatPort> {
         Arc::new(connected(&self.fake))
     }

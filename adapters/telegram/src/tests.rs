@@ -241,6 +241,7 @@ struct OnePlace {
 
 #[async_trait]
 impl Platform for OnePlace {
+    const LONGEST: usize = 4_096;
     fn connect(&self) -> Arc<dyn ChatPort> {
         port(&self.telegram)
     }

@@ -14,6 +14,8 @@ use async_trait::async_trait;
 /// A platform with one empty place, as a test sees it.
 #[async_trait]
 pub trait Platform: Send + Sync {
+    /// The longest text of a message; of a platform without a limit, more than any other's.
+    const LONGEST: usize = 8_000;
     /// Connects a port; the second call is what a restarted process does.
     fn connect(&self) -> Arc<dyn ChatPort>;
     /// The place to write to.
@@ -128,8 +130,7 @@ pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
 /// A text far longer than one message arrives whole and in order, its buttons once.
 pub async fn delivers_long_text_whole<P: Platform>(platform: &P) {
     let port = platform.connect();
-    // An unlimited platform still gets a text longer than any other's limit.
-    let wanted = port.limits().text.min(8_000) * 3;
+    let wanted = P::LONGEST * 3;
     let mut text = String::new();
     for number in 0.. {
         if text.len() > wanted {
@@ -344,14 +345,13 @@ pub async fn sends_a_file_after_its_text<P: Platform>(platform: &P) {
 /// What is refused with markup is sent without, then in smaller parts, then as a file; each is found by the next process.
 pub async fn sends_plainer_forms_and_finds_them<P: Platform>(platform: &P) {
     let port = platform.connect();
-    let limits = port.limits();
     // The others are our own, and refuse nothing.
-    if !limits.edits {
+    if !port.limits().edits {
         return;
     }
     port.seed(&platform.address(), &platform.arrived()).await;
     let long =
-        outbound(platform, 1, &format!("It **begins**.\n\n{}", "It goes on.\n\n".repeat(limits.text / 20)));
+        outbound(platform, 1, &format!("It **begins**.\n\n{}", "It goes on.\n\n".repeat(P::LONGEST / 20)));
     let file = OutgoingFile { name: "answer.md".to_owned(), text: long.text.clone() };
     for (number, form, parts) in
         [(2, Form::Plain, 1..=1), (3, Form::Small(0), 2..=5), (4, Form::File(0), 1..=1)]
@@ -369,7 +369,7 @@ pub async fn sends_plainer_forms_and_finds_them<P: Platform>(platform: &P) {
     }
     let seen = platform.seen().await;
     let texts = text_of(&seen).matches("goes on").count();
-    assert_eq!(texts, 2 * (limits.text / 20), "the text is not there twice, as its file once: {seen:?}");
+    assert_eq!(texts, 2 * (P::LONGEST / 20), "the text is not there twice, as its file once: {seen:?}");
     assert_eq!(seen.iter().filter(|message| message.file.is_some()).count(), 1);
 }
 

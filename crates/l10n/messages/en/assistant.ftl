@@ -8,8 +8,7 @@ messages =
         [one] 1 message:
        *[other] { $count } messages:
     }
-# There are more. "since", "until" and "limit" are arguments of the skill.
-newest-messages = The newest { $count } messages; since, until and limit reach the others:
+newest-messages = The newest { $count } messages; there are more:
 nothing-done = I didn't do anything for you in that time
 # A message of the person.
 message = “{ $text }”
