@@ -313,7 +313,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           52 applied, latest 58 (tells)
+        migrations           53 applied, latest 59 (ended)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -357,7 +357,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let app = TestStore::open().await;
-        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 52 applied, latest 58 (tells)");
+        insta::assert_snapshot!(output(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 53 applied, latest 59 (ended)");
         break_by(
             &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -375,6 +375,7 @@ mod tests {
         insta::assert_snapshot!(output(&app, DbCommand::RollbackPlan).await.0, @"
         The newest migrations of FOLDER/adjutant.db:
 
+          59  ended             only adds; what an older version reads stays as it was
           58  tells             only adds; what an older version reads stays as it was
           57  part receipts     only adds; what an older version reads stays as it was
           56  unread            only adds; what an older version reads stays as it was

@@ -103,6 +103,7 @@ fn migrations_that_have_landed_are_as_they_were_on_postgresql() {
     c2c329e99faf migrations/postgres/0056_unread.sql
     b74986f38633 migrations/postgres/0057_part_receipts.sql
     f1df993dd434 migrations/postgres/0058_tells.sql
+    b82eb9f39d56 migrations/postgres/0059_ended.sql
     ");
 }
 
@@ -161,6 +162,7 @@ fn migrations_that_have_landed_are_as_they_were_on_sqlite() {
     c2c329e99faf migrations/sqlite/0056_unread.sql
     b74986f38633 migrations/sqlite/0057_part_receipts.sql
     f1df993dd434 migrations/sqlite/0058_tells.sql
+    b82eb9f39d56 migrations/sqlite/0059_ended.sql
     ");
 }
 

@@ -10,7 +10,7 @@ use adjutant_store::{Batch, StoreError, Value, calls, executions, inbox, leases}
 use adjutant_types::{ExecutionStatus, TurnId, TurnStatus};
 
 use crate::calls::call;
-use crate::world::{World, execution, stale};
+use crate::world::{World, execution, on_sqlite, stale};
 
 on_both!(
     a_turn_starts_with_the_messages_it_takes,
@@ -270,9 +270,28 @@ async fn history_is_read_from_both_ends(world: World) {
     assert_eq!(times(&past), times(&newest));
     let past: Vec<i64> = past.iter().map(|turn| turn.seq).collect();
     assert_eq!(past, [seqs[2], seqs[3], seqs[1], seqs[0]]);
-    // It's the newest, though another began after it.
-    let past = context::read(&world.store, ContextQuery { turns: 1, ..query }).await.unwrap().past;
-    assert_eq!(past[0].seq, seqs[2]);
+    // Also of the newest, where another began after the one that ended last, and after those of a summary.
+    for (after, limit) in [(0, 1), (0, 3), (seqs[0], 9), (seqs[1], 2), (seqs[2], 9), (seqs[3], 9)] {
+        let query = ContextQuery { after, turns: limit, ..query };
+        let past = context::read(&world.store, query).await.unwrap().past;
+        let newest = turns::ended_after(&world.store, &room.id, after, limit).await.unwrap();
+        assert_eq!(times(&past), times(&newest), "{limit} after {after}");
+    }
+}
+
+/// Without a model there is never a summary, so all of a conversation's turns are after it.
+#[test]
+fn the_newest_turns_are_read_through_an_index() {
+    on_sqlite(|world| async move {
+        let sql: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {}", context::SQL).into_boxed_str());
+        let plan: Vec<(i64, i64, i64, String)> = world.store.all(sql, &[]).await.unwrap();
+        let is_it = |step: &str| step.contains("INDEX turns_ended (conversation_id=? ");
+        let Some((_, within, ..)) = plan.iter().find(|(.., step)| is_it(step)) else {
+            panic!("{plan:#?}");
+        };
+        let sorts = |step: &str| step.starts_with("USE TEMP B-TREE");
+        assert!(!plan.iter().any(|(_, parent, _, step)| parent == within && sorts(step)), "{plan:#?}");
+    });
 }
 
 async fn progress_is_what_was_closed_or_called_since(world: World) {

@@ -73,8 +73,9 @@ pub struct ContextQuery<'a> {
 }
 
 /// Each branch has the same columns: what it is, its order, two numbers, and five texts, of which two are never missing.
-/// A turn's flags have the milliseconds that it took above their four bits.
-const SQL: &str = concat!(
+/// A turn's flags have the milliseconds that it took above their four bits. However long a conversation is, its newest turns are
+/// read by when they ended, and no further back than there are any: `seq + 0` is no range of the other index.
+pub const SQL: &str = concat!(
     "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
     CAST(0 AS BIGINT) AS flags, (SELECT count(*) FROM tasks WHERE person_id = $1 AND state = 'open') AS at, \
@@ -96,8 +97,9 @@ const SQL: &str = concat!(
     + CASE WHEN t.background = 0 THEN (t.ended_at - t.started_at) * 16 ELSE 0 END AS BIGINT), \
     t.ended_at, CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM turns \
-    WHERE conversation_id = $2 AND seq > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
-    ORDER BY ended_at DESC, seq DESC LIMIT $6 + 0) \
+    WHERE conversation_id = $2 AND seq + 0 > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
+    ORDER BY ended_at DESC, seq DESC LIMIT (SELECT count(*) FROM (SELECT 1 FROM turns WHERE conversation_id = $2 \
+    AND seq > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL LIMIT $6 + 0) AS newest)) \
     UNION ALL SELECT 'has', coalesce((SELECT min(t.seq) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), \
     9223372036854775807), CAST(coalesce((SELECT max(CASE WHEN t.person_id = $1 AND t.id <> $3 AND t.forgotten_at IS NULL \
     THEN 1 ELSE 0 END) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), 0) \
