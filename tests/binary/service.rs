@@ -128,6 +128,18 @@ fn the_status_is_that_of_systemd() {
 }
 
 #[test]
+fn init_names_the_service_only_where_systemd_can_run_it() {
+    let home = Home::new();
+    let path = home.path().join(".config/adjutant/config.toml");
+    let options = ["init", "--unchecked", "--channel", "telegram", "--token-env", "X", "--config"];
+    let ended = home.run(&[&options[..], &[path.to_str().unwrap()]].concat());
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("  adjutant serve  "), "{ended:?}");
+    let has_systemd = Path::new("/run/systemd/system").exists();
+    assert_eq!(ended.stdout.contains("adjutant service install --user"), has_systemd, "{ended:?}");
+}
+
+#[test]
 fn without_a_systemd_nothing_is_written() {
     let machine = Machine::new("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n");
     let ended = machine.run("install");

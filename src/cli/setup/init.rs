@@ -192,10 +192,11 @@ fn ending(path: &Path, env: &Env, config: &Config) -> String {
     for (what, until) in missing {
         text.push_str(&format!("  {what}; until then, {until}\n"));
     }
+    // Without systemd, in a container for example, whoever starts the bot knows how.
+    let has_systemd = service::has_systemd();
     let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
-    let is_own = own.is_some_and(|own| path.starts_with(own));
-    // Without systemd, in a container for example, whoever starts the machine's bot knows how.
-    let is_machines = path.starts_with(&env.etc) && service::has_systemd();
+    let is_own = has_systemd && own.is_some_and(|own| path.starts_with(own));
+    let is_machines = has_systemd && path.starts_with(&env.etc);
     let install = match (is_machines, service::is_installed()) {
         (true, true) => service::START.join(" "),
         (true, false) => "adjutant service install".to_owned(),
