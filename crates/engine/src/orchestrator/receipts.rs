@@ -150,9 +150,12 @@ impl Run<'_> {
                 false => report.summary.clone(),
             };
             let text = error.map_or(done, |error| error.for_person(report.status));
+            let overlaps = registered.and_then(|skill| builtin::still_there(skill, &report.data, &rows));
+            let text = overlaps.iter().fold(text, |text, overlaps| text + "\n" + overlaps);
             let rule = self.rule_of(row).await?;
-            let is_told =
-                is_result && error.is_none() && rule.is_none() && answer.text.contains(&report.summary);
+            let is_told = is_result
+                && [error.is_some(), rule.is_some(), overlaps.is_some()] == [false; 3]
+                && answer.text.contains(&report.summary);
             let line = wording::receipts::line(&title, report.status, &text).filter(|_| !is_told);
             lines.extend(line.map(|line| (row.path(&rows), line + &rule.unwrap_or_default())));
         }

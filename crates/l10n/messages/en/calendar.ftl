@@ -55,6 +55,8 @@ deleted-following = Deleted “{ $title }” from { $when } on
 app-reminds = Your calendar app will remind you { $when }; say so if I should, too
 # $events: their titles, each with its times.
 overlaps = It overlaps with { $events }
+# Below that: what the same answer was to move away or delete, and didn't. $times: when these events are.
+still-there = It overlaps with what is still there: { $times }
 # $list: events that overlap.
 and-more = { $list } and { $count } more
 

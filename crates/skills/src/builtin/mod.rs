@@ -53,7 +53,7 @@ use serde_json::Value;
 
 pub(crate) use assistant::Withdrawal;
 pub use assistant::still_open;
-pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to};
+pub use calendar::{CalendarAccount, ComingEvent, agenda, coming_to, still_there};
 pub(crate) use contacts::recipients;
 pub use contacts::{ContactsAccount, contacts_among};
 pub(crate) use email::is_as_shown;

@@ -3,9 +3,9 @@
 use adjutant_dav::{CalendarEvent, Series, TimeRange, conflicts};
 use adjutant_l10n as l10n;
 use adjutant_store::executions::{self, ExecutionRow};
-use adjutant_types::ExecutionStatus;
 use adjutant_types::clock::local_to_utc;
 use adjutant_types::clock::when::When;
+use adjutant_types::{ExecutionId, ExecutionStatus};
 use chrono::TimeDelta;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -14,12 +14,15 @@ use super::backend::Scope;
 use super::changes::is_own;
 use super::{Agenda, MAX_INSTANCES, event};
 use crate::builtin::CallContext;
-use crate::{Output, Result};
+use crate::{Handler, Output, Result, Skill};
 
 /// How far ahead a series is compared with the other events.
 const AHEAD: TimeDelta = TimeDelta::weeks(8);
 /// The most events that are named.
 const MAX: usize = 5;
+/// The skills that take an event away from where it is.
+const DELETE: &str = "calendar.delete_event";
+const UPDATE: &str = "calendar.update_event";
 
 /// The other events at the time of a new or changed one.
 #[derive(Default)]
@@ -28,6 +31,8 @@ pub(super) struct Clashes {
     /// How many more events there are.
     more: usize,
     items: Vec<Value>,
+    /// The events that other calls of the same answer are to take away, without their titles: these may be of others.
+    leaving: Vec<Value>,
     /// Whether one of them isn't the person's own: other people send invitations.
     is_outside: bool,
 }
@@ -58,20 +63,29 @@ impl Clashes {
         let is_other = |other: &Series| !own.contains(&other.uid());
         // Before the calendar is read: it has what those that are done by then have changed.
         let to_come = still_to_come(call).await?;
-        let mut agenda = Agenda::load(call, &Scope::all(call), period, None, is_other).await?;
-        agenda.instances.retain(|(index, other)| {
+        let agenda = Agenda::load(call, &Scope::all(call), period, None, is_other).await?;
+        let mut clashes = Self::default();
+        for (index, instance) in &agenda.instances {
             let stored = &agenda.events[*index];
+            if !instance.is_busy || !stored.counts() || conflicts(&times, instance.range).is_empty() {
+                continue;
+            }
             let id = stored.series.uid();
-            let is_gone = |task: &Value| leaves(task, (id.as_str(), other.range), &times, zone);
-            let is_then = other.is_busy && stored.counts() && !conflicts(&times, other.range).is_empty();
-            is_then && !to_come.iter().any(is_gone)
-        });
-        let mut clashes = Self { more: agenda.instances.len().saturating_sub(MAX), ..Self::default() };
-        for (index, instance) in agenda.instances.iter().take(MAX) {
-            let stored = &agenda.events[*index];
+            let is_gone =
+                |(_, task): &&(ExecutionId, Value)| leaves(task, (id.as_str(), instance.range), &times, zone);
+            let leaving = to_come.iter().find(is_gone);
+            let named = if leaving.is_some() { clashes.leaving.len() } else { clashes.lines.len() };
+            if named == MAX {
+                clashes.more += usize::from(leaving.is_none());
+                continue;
+            }
             let other = stored.series.event_at(instance)?;
-            clashes.is_outside |= !is_own(call, stored, &other).await?;
             let when = event::spoken(&other.start, &other.end, zone);
+            if let Some((agent, _)) = leaving {
+                clashes.leaving.push(json!({"agent": agent.as_str(), "id": id, "when": when}));
+                continue;
+            }
+            clashes.is_outside |= !is_own(call, stored, &other).await?;
             clashes.lines.push(format!("“{}” ({when})", other.title));
             let item = event::item(&other, "", zone);
             clashes.items.push(json!({
@@ -90,6 +104,9 @@ impl Clashes {
 
     /// The output of a change with what overlaps.
     pub(super) fn described(self, mut output: Output) -> Output {
+        if !self.leaving.is_empty() {
+            output.data["leaving"] = json!(self.leaving);
+        }
         let Some(overlaps) = self.in_words() else { return output };
         output.summary.push_str(&format!("\n{overlaps}"));
         output.data["overlaps"] = json!(self.items);
@@ -98,8 +115,28 @@ impl Clashes {
     }
 }
 
-/// The tasks of the same answer's other calls that neither have ended nor wait for a person.
-async fn still_to_come(call: &CallContext<'_>) -> Result<Vec<Value>> {
+/// What an event overlaps with after all, because what was to take that away hasn't done it, nor has a later call.
+pub fn still_there(skill: &Skill, data: &Value, rows: &[ExecutionRow]) -> Option<String> {
+    // What others return may look like it.
+    let is_ours = matches!(&skill.handler, Handler::Builtin(name) if name.starts_with("calendar."));
+    let takes_away = |row: &ExecutionRow, id: &Value| {
+        let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
+        matches!(row.skill.as_deref(), Some(DELETE | UPDATE))
+            && row.status == ExecutionStatus::Completed
+            && arguments.is_some_and(|arguments| arguments["id"] == *id)
+    };
+    let stays = |other: &&Value| {
+        let mut since = rows.iter().skip_while(|row| other["agent"] != *row.id);
+        let has_ended = since.next().is_some_and(|agent| agent.status.has_ended());
+        has_ended && !since.any(|row| takes_away(row, &other["id"]))
+    };
+    let leaving = data["leaving"].as_array().filter(|_| is_ours)?;
+    let times: Vec<&str> = leaving.iter().filter(stays).filter_map(|other| other["when"].as_str()).collect();
+    (!times.is_empty()).then(|| l10n::calendar::still_there(times.join(", ")))
+}
+
+/// The agents and tasks of the same answer's other calls that neither have ended nor wait for a person.
+async fn still_to_come(call: &CallContext<'_>) -> Result<Vec<(ExecutionId, Value)>> {
     let rows = executions::of_turn(call.store(), &call.ctx.turn.id).await?;
     let place = |row: &ExecutionRow| (row.parent_id.clone(), row.call_n);
     let own = rows.iter().find(|row| row.id == *call.agent).map(place);
@@ -107,7 +144,7 @@ async fn still_to_come(call: &CallContext<'_>) -> Result<Vec<Value>> {
         let is_open = matches!(row.status, ExecutionStatus::Pending | ExecutionStatus::Running);
         row.direct && is_open && row.id != *call.agent && Some(place(row)) == own
     };
-    let task = |row: &ExecutionRow| serde_json::from_str::<Value>(row.task.as_deref()?).ok();
+    let task = |row: &ExecutionRow| Some((row.id.clone(), serde_json::from_str(row.task.as_deref()?).ok()?));
     Ok(rows.iter().filter(is_to_come).filter_map(task).collect())
 }
 
@@ -123,8 +160,8 @@ fn leaves(task: &Value, (id, range): (&str, TimeRange), times: &[TimeRange], zon
     }
     let moved = time("start").map(|from| TimeRange { from, to: from + (range.to - range.from) });
     match task["skills"][0].as_str() {
-        Some("calendar.delete_event") => true,
-        Some("calendar.update_event") => moved.is_some_and(|moved| conflicts(times, moved).is_empty()),
+        Some(DELETE) => true,
+        Some(UPDATE) => moved.is_some_and(|moved| conflicts(times, moved).is_empty()),
         _ => false,
     }
 }

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
 use backend::{Scope, StoredEvent};
+pub use clashes::still_there;
 pub(super) use restore::{hearers, put_back};
 pub use today::agenda;
 pub use watched::{ComingEvent, coming_to};
