@@ -283,7 +283,8 @@ async fn history_is_read_from_both_ends(world: World) {
 #[test]
 fn the_newest_turns_are_read_through_an_index() {
     on_sqlite(|world| async move {
-        let sql: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {}", context::SQL).into_boxed_str());
+        let sql: &'static str =
+            Box::leak(format!("EXPLAIN QUERY PLAN {}", context::EMBEDDED).into_boxed_str());
         let plan: Vec<(i64, i64, i64, String)> = world.store.all(sql, &[]).await.unwrap();
         let is_it = |step: &str| step.contains("INDEX turns_ended (conversation_id=? ");
         let Some((_, within, ..)) = plan.iter().find(|(.., step)| is_it(step)) else {

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 
 use crate::inbox::came_by_itself;
 use crate::turns::PastTurn;
-use crate::{Result, Store};
+use crate::{Backend, Result, Store};
 
 /// An open task, as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +73,10 @@ pub struct ContextQuery<'a> {
 }
 
 /// Each branch has the same columns: what it is, its order, two numbers, and five texts, of which two are never missing.
-/// A turn's flags have the milliseconds that it took above their four bits. However long a conversation is, its newest turns are
-/// read by when they ended, and no further back than there are any: `seq + 0` is no range of the other index.
-pub const SQL: &str = concat!(
+/// A turn's flags have the milliseconds that it took above their four bits.
+macro_rules! select {
+    ($after:literal, $limit:literal) => {
+        concat!(
     "\
     SELECT * FROM (SELECT 'task' AS what, row_number() OVER (ORDER BY coalesce(due_at, 9223372036854775807), seq) AS place, \
     CAST(0 AS BIGINT) AS flags, (SELECT count(*) FROM tasks WHERE person_id = $1 AND state = 'open') AS at, \
@@ -97,9 +98,11 @@ pub const SQL: &str = concat!(
     + CASE WHEN t.background = 0 THEN (t.ended_at - t.started_at) * 16 ELSE 0 END AS BIGINT), \
     t.ended_at, CASE WHEN t.forgotten_at IS NULL THEN t.text ELSE '' END, t.text_taint, \
     CASE WHEN t.forgotten_at IS NULL THEN t.answer ELSE '' END, t.taint, t.person_id FROM turns t WHERE t.seq IN (SELECT seq FROM turns \
-    WHERE conversation_id = $2 AND seq + 0 > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL \
-    ORDER BY ended_at DESC, seq DESC LIMIT (SELECT count(*) FROM (SELECT 1 FROM turns WHERE conversation_id = $2 \
-    AND seq > $4 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL LIMIT $6 + 0) AS newest)) \
+    WHERE conversation_id = $2 AND ",
+    $after,
+    " AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY ended_at DESC, seq DESC LIMIT ",
+    $limit,
+    ") \
     UNION ALL SELECT 'has', coalesce((SELECT min(t.seq) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), \
     9223372036854775807), CAST(coalesce((SELECT max(CASE WHEN t.person_id = $1 AND t.id <> $3 AND t.forgotten_at IS NULL \
     THEN 1 ELSE 0 END) FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL), 0) \
@@ -116,6 +119,17 @@ pub const SQL: &str = concat!(
     CAST(NULL AS TEXT), CAST(NULL AS TEXT) FROM conversations c JOIN turns t ON t.seq = c.summary_turn AND t.conversation_id = c.id \
     JOIN executions e ON e.turn_id = t.id AND e.kind = 'orchestrator' JOIN calls k ON k.execution_id = e.id AND k.n = 0 \
     WHERE c.id = $2 AND c.summary <> '' AND k.first_messages IS NOT NULL"
+        )
+    };
+}
+
+const OF_SERVER: &str = select!("seq > $4", "$6 + 0");
+/// However long a conversation is, its newest turns are read by when they ended, and no further back than there are any:
+/// `seq + 0` is no range of the other index. A server finds the best way by its statistics, and this would hide it.
+pub const EMBEDDED: &str = select!(
+    "seq + 0 > $4",
+    "(SELECT count(*) FROM (SELECT 1 FROM turns WHERE conversation_id = $2 AND seq > $4 AND ended_at IS NOT NULL \
+     AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $6 + 0))"
 );
 
 #[derive(FromRow)]
@@ -134,7 +148,11 @@ struct Line {
 pub async fn read(store: &Store, query: ContextQuery<'_>) -> Result<ContextData> {
     let ContextQuery { person, conversation, turn, after, tasks, turns, day: (from, to) } = query;
     let arguments = values! { person, conversation, turn, after, tasks, turns, from, to };
-    let mut lines: Vec<Line> = store.all(SQL, &arguments).await?;
+    let sql = match store.backend() {
+        Backend::Embedded { .. } => EMBEDDED,
+        Backend::Server { .. } => OF_SERVER,
+    };
+    let mut lines: Vec<Line> = store.all(sql, &arguments).await?;
     // A query's branches are sorted, but their union isn't.
     lines.sort_by_key(|line| line.place);
     let mut data = ContextData::default();
