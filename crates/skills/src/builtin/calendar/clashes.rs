@@ -119,20 +119,23 @@ impl Clashes {
 pub fn still_there(skill: &Skill, data: &Value, rows: &[ExecutionRow]) -> Option<String> {
     // What others return may look like it.
     let is_ours = matches!(&skill.handler, Handler::Builtin(name) if name.starts_with("calendar."));
-    let takes_away = |row: &ExecutionRow, id: &Value| {
+    let leaving = data["leaving"].as_array().filter(|_| is_ours)?.iter().filter(|other| stays(other, rows));
+    let times: Vec<&str> = leaving.filter_map(|other| other["when"].as_str()).collect();
+    (!times.is_empty()).then(|| l10n::calendar::still_there(times.join(", ")))
+}
+
+/// Whether an event is still there for certain: of a call that may have taken it away its own receipt tells.
+fn stays(other: &Value, rows: &[ExecutionRow]) -> bool {
+    use ExecutionStatus::{Completed, Unknown};
+    let takes_away = |row: &ExecutionRow| {
         let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
         matches!(row.skill.as_deref(), Some(DELETE | UPDATE))
-            && row.status == ExecutionStatus::Completed
-            && arguments.is_some_and(|arguments| arguments["id"] == *id)
+            && matches!(row.status, Completed | Unknown)
+            && arguments.is_some_and(|arguments| arguments["id"] == other["id"])
     };
-    let stays = |other: &&Value| {
-        let mut since = rows.iter().skip_while(|row| other["agent"] != *row.id);
-        let has_ended = since.next().is_some_and(|agent| agent.status.has_ended());
-        has_ended && !since.any(|row| takes_away(row, &other["id"]))
-    };
-    let leaving = data["leaving"].as_array().filter(|_| is_ours)?;
-    let times: Vec<&str> = leaving.iter().filter(stays).filter_map(|other| other["when"].as_str()).collect();
-    (!times.is_empty()).then(|| l10n::calendar::still_there(times.join(", ")))
+    let mut since = rows.iter().skip_while(|row| other["agent"] != *row.id);
+    let is_undone = since.next().is_some_and(|agent| agent.status.has_ended() && agent.status != Unknown);
+    is_undone && !since.any(takes_away)
 }
 
 /// The agents and tasks of the same answer's other calls that neither have ended nor wait for a person.
@@ -163,5 +166,28 @@ fn leaves(task: &Value, (id, range): (&str, TimeRange), times: &[TimeRange], zon
         Some(DELETE) => true,
         Some(UPDATE) => moved.is_some_and(|moved| conflicts(times, moved).is_empty()),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_taken_away_is_not_said_to_be_still_there() {
+        use ExecutionStatus::{Completed, Failed, Running, Unknown};
+        let other = json!({"agent": "a", "id": "retro"});
+        let row = |id: &str, status, skill: Option<&str>| ExecutionRow {
+            id: id.into(),
+            status,
+            skill: skill.map(str::to_owned),
+            parameters: Some(json!({"id": "retro"}).to_string()),
+            ..ExecutionRow::default()
+        };
+        let is_there = |agent, call| stays(&other, &[row("a", agent, None), row("b", call, Some(DELETE))]);
+        assert!(is_there(Failed, Failed));
+        for (agent, call) in [(Unknown, Failed), (Failed, Unknown), (Failed, Completed), (Running, Failed)] {
+            assert!(!is_there(agent, call), "{agent:?} {call:?}");
+        }
     }
 }
