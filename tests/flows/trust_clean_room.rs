@@ -6,7 +6,7 @@ use std::time::Duration;
 use adjutant_models::{ModelErrorKind, Request};
 use adjutant_store::objects::{self, TimeSpan};
 use adjutant_store::{Batch, questions, runs, taints};
-use adjutant_types::QuestionState;
+use adjutant_types::{NOTHING_TO_TELL, QuestionState};
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, agent, direct, scripted_with};
@@ -132,6 +132,67 @@ async fn a_workflow_with_effects_begins_if_it_was_named_or_after_a_yes() {
         assert_eq!(begun(&app, &heard).await, has_begun, "{workflow}, {answer:?}: {}", heard.text);
         let has_added = effects(&app, "tasks.create").await > 0;
         assert!(!has_added || has_begun == 1, "{workflow}, {answer:?}: {}", heard.text);
+    }
+}
+
+/// An app that has told its list, and a model that deletes this task when told to delete one.
+async fn has_told(deleted: &'static str) -> TestApp {
+    let script = Scripted::new()
+        .orchestrator(move |request| match (has_results(request), last_user(request)) {
+            (true, said) if said.contains("look quietly") => text(NOTHING_TO_TELL),
+            (true, _) => text("Here they are."),
+            (_, said) if said.contains("each day") => {
+                let look = json!({"when": "0 8 * * *", "text": "look quietly", "only_if_news": true});
+                direct("s", "schedule.create", look)
+            }
+            (_, said) if said.contains("what came in") => {
+                calls(vec![direct("a", "outside.read", json!({})), direct("b", "tasks.search", json!({}))])
+            }
+            (_, said) if said.contains("delete") => direct("d", "tasks.delete", json!({"id": deleted})),
+            _ => direct("q", "tasks.search", json!({"tag": "other"})),
+        })
+        .clean_room(|_| json!([{"kind": "task.delete", "count": 1, "targets": ["task 2"]}]))
+        .plain(|_| text("A summary."));
+    let app = scripted_with(script, |config| world(config, CANARY)).await;
+    let person = furnish(&app).await;
+    let mut batch = Batch::new();
+    for (id, title) in [("bank", "Call the bank"), ("roof", "Mend the roof")] {
+        batch.run(
+            "INSERT INTO tasks (id, person_id, title, notes, tags, priority, state, created_at) \
+             VALUES ($1, $2, $3, '', '[\"other\"]', 'normal', 'open', 1)",
+            [id.into(), (&person).into(), title.into()],
+        );
+    }
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "look each day at 8").await;
+    app.says("ada", "what came in?").await;
+    app
+}
+
+/// Else a schedule that found nothing to tell would move what the next message means.
+#[tokio::test]
+async fn what_was_looked_for_and_not_told_moves_no_label() {
+    for (before, deleted, is_done) in [
+        ("", "bank", true),
+        ("", "roof", false),
+        ("and the others?", "roof", true),
+        ("and the others?", "bank", false),
+        ("a day", "bank", true),
+        ("a day", "roof", false),
+    ] {
+        let app = has_told(deleted).await;
+        match before {
+            "" => {}
+            "a day" => {
+                app.passes(Duration::from_hours(24)).await;
+                app.rests().await;
+            }
+            said => drop(app.says("ada", said).await),
+        }
+        let heard = app.says("ada", "delete the second one").await;
+        assert_eq!(is_asked(&app, &heard).await, !is_done, "{before} {deleted}: {}", heard.text);
+        assert_eq!(effects(&app, "tasks.delete").await, i64::from(is_done), "{before} {deleted}");
+        app.check_bases().await;
     }
 }
 

@@ -322,9 +322,12 @@ pub enum PageAction {
     WatchMeetings,
 }
 
+/// What a button says, in our words.
+type Label = fn() -> String;
+
 impl PageAction {
     /// Each with its name, and with what its button says.
-    const ALL: [(Self, &str, fn() -> String); 21] = [
+    const ALL: [(Self, &str, Label); 21] = [
         (Self::AddTask, "add-task", page_tables::add),
         (Self::EditTask, "edit-task", page_tables::edit),
         (Self::CompleteTask, "done", page_tables::complete),

@@ -1,8 +1,8 @@
 //! The execution journal: each piece of work, and how it ended.
 
 use adjutant_types::{
-    AccountId, Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag, PersonId,
-    Taint, TurnId,
+    AccountId, Bailout, Basis, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Flag,
+    NOTHING_TO_TELL, PersonId, Taint, TurnId,
 };
 use sqlx::FromRow;
 
@@ -340,19 +340,22 @@ pub struct PersonsResult {
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
+    /// Its turn ended without a word to the person.
+    #[sqlx(try_from = "Flag")]
+    pub is_silent: bool,
 }
 
-/// What was shown to a person in a conversation before a turn of theirs, the newest first.
+/// What was returned to a person's turns in a conversation before a turn of theirs, the newest first.
 pub async fn shown_to(
     store: &Store,
     (conversation, person): (&ConversationId, &PersonId),
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<PersonsResult>> {
-    let sql = "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
-        JOIN conversations c ON c.id = t.conversation_id \
+    let sql = "SELECT e.skill, e.data, CASE WHEN t.answer = $5 THEN 1 ELSE 0 END AS is_silent \
+        FROM executions e JOIN turns t ON t.id = e.turn_id JOIN conversations c ON c.id = t.conversation_id \
         WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.seq < (SELECT seq FROM turns WHERE id = $3) \
         AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
         AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0";
-    store.all(sql, &[conversation.into(), person.into(), turn.into(), limit.into()]).await
+    store.all(sql, &values! { conversation, person, turn, limit, NOTHING_TO_TELL }).await
 }
