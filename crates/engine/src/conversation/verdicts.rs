@@ -416,8 +416,8 @@ pub(super) fn after_no<'t>(text: &'t str, no: &str) -> Option<&'t str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The no "to all" or "to both" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to all, when is
-/// the planning, and did Frank write?"
+/// The no "to all" or "to both" that ends a text's first clause, if more follows that neither answers nor narrows it: "no to
+/// all, when is the planning, and did Frank write?"
 fn no_to_all_before(text: &str) -> Option<&str> {
     let is_end = |char: char| (is_separator(char) && char != ' ') || matches!(char, '–' | '—');
     let (no, rest) = text.split_once(is_end)?;

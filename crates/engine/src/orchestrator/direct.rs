@@ -219,7 +219,7 @@ impl Run<'_> {
         };
         if let Some(Direct::Draft(press)) = &self.direct {
             use l10n::watches;
-            let to_trash = |id: &str| json!({"message_id": id, "folder": "trash"});
+            let to_trash = |draft: &str| json!({"message_id": draft, "folder": "trash"});
             return match press {
                 DraftPress::Send(id) => {
                     Ok(call("send", "email.send", watches::say_send(), json!({"draft": id})))
