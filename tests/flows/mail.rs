@@ -811,7 +811,8 @@ async fn a_mail_that_was_moved_before_a_crash_goes_back_to_where_it_was() {
     // As if the process had died at work.
     let kept = json!([{"moved": {"message_id": id, "from": from, "to": "trash"}}]).to_string();
     let mut batch = Batch::new();
-    let sql = "UPDATE executions SET status = 'running', undo = $1, basis = 'approval' WHERE skill = 'email.move'";
+    let sql =
+        "UPDATE executions SET status = 'running', undo = $1, basis = 'approval' WHERE skill = 'email.move'";
     batch.run(sql, [kept.into()]);
     app.store().write(batch).await.unwrap();
     let heard = app.presses("ada", &asked, "Approve").await;
