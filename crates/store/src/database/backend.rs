@@ -23,9 +23,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Lets an embedded file return its free pages. It works only before the file has content, or before a rewrite.
 const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
-/// What comes after it fails at once while another program writes, or keeps the file to itself.
-const IMPATIENT: &str = "PRAGMA busy_timeout = 0";
-const ALONE: &str = "BEGIN IMMEDIATE; ROLLBACK";
+/// Fails at once while another program writes.
+const ALONE: &str = "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK";
 
 static SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -302,8 +301,7 @@ impl Backend {
         let file = self.file();
         let is_empty = |file: &PathBuf| std::fs::metadata(file).map_or(true, |file| file.len() == 0);
         let is_new = file.as_ref().is_some_and(is_empty);
-        let of_file = |step| file.as_ref().map(|_| step);
-        let steps = [of_file(IMPATIENT), is_new.then_some(NEW_FILE), of_file(ALONE), Some(setup)];
+        let steps = [is_new.then_some(NEW_FILE), Some(setup), file.map(|_| ALONE)];
         let connecting = async {
             let mut tries = 0;
             loop {
