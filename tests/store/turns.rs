@@ -279,20 +279,21 @@ async fn history_is_read_from_both_ends(world: World) {
     }
 }
 
-/// Without a model there is never a summary, so all of a conversation's turns are after it.
 #[test]
 fn the_newest_turns_are_read_through_an_index() {
-    on_sqlite(|world| async move {
-        let sql: &'static str =
-            Box::leak(format!("EXPLAIN QUERY PLAN {}", context::EMBEDDED).into_boxed_str());
-        let plan: Vec<(i64, i64, i64, String)> = world.store.all(sql, &[]).await.unwrap();
-        let is_it = |step: &str| step.contains("INDEX turns_ended (conversation_id=? ");
-        let Some((_, within, ..)) = plan.iter().find(|(.., step)| is_it(step)) else {
-            panic!("{plan:#?}");
-        };
-        let sorts = |step: &str| step.starts_with("USE TEMP B-TREE");
-        assert!(!plan.iter().any(|(_, parent, _, step)| parent == within && sorts(step)), "{plan:#?}");
-    });
+    on_sqlite(newest_turns_are_read_through_an_index);
+}
+
+/// Without a model there is never a summary, so all of a conversation's turns are after it.
+async fn newest_turns_are_read_through_an_index(world: World) {
+    let sql: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {}", context::EMBEDDED).into_boxed_str());
+    let plan: Vec<(i64, i64, i64, String)> = world.store.all(sql, &[]).await.unwrap();
+    let is_it = |step: &str| step.contains("INDEX turns_ended (conversation_id=? ");
+    let Some((_, within, ..)) = plan.iter().find(|(.., step)| is_it(step)) else {
+        panic!("{plan:#?}");
+    };
+    let sorts = |step: &str| step.starts_with("USE TEMP B-TREE");
+    assert!(!plan.iter().any(|(_, parent, _, step)| parent == within && sorts(step)), "{plan:#?}");
 }
 
 async fn progress_is_what_was_closed_or_called_since(world: World) {
