@@ -658,6 +658,9 @@ async fn a_draft_that_was_sent_in_words_is_not_sent_again_by_its_button_wherever
         app.sees(told).await;
         let sent = "SELECT count(*) FROM executions WHERE skill = 'email.send'";
         assert_eq!(app.store().count(sent, &[]).await.unwrap(), 1, "{status}");
+        let asked = app.says("ada", &format!("email.send {}", json!({"draft": id}))).await;
+        assert!(asked.text.contains("Note: I may have sent it already"), "{}", asked.text);
+        app.presses("ada", &asked, "Reject").await;
         app.ends_well().await;
     }
 }

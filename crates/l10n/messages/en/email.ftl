@@ -17,6 +17,7 @@ preview-text = text:
 replaces-draft = it replaces a draft that I didn't write
 draft-changed = this may not be what I showed you; here is what goes out now
 written-since = you've written since you pressed Send
+may-be-sent = I may have sent it already
 
 ## Receipts
 

@@ -70,12 +70,15 @@ impl ActiveCall<'_> {
     }
 
     /// Judges a call that sends a draft as it is, if the person pressed its button: a yes to what stood above it, unless they
-    /// have written since or don't know whom it goes to.
+    /// have written since or don't know whom it goes to. One that may be out asks, whoever wants it sent.
     async fn judge_press(&self, skill: &Skill, preview: &Preview) -> Result<Option<Judgement>> {
         let given = self.call.arguments.as_object().filter(|_| handler(skill) == "email.send");
         let given = given.filter(|given| given.keys().all(|name| name == "draft" || name == "account"));
         let Some(draft) = given.and_then(|given| given.get("draft")?.as_str()) else { return Ok(None) };
         let (store, turn) = (&self.ctx.store, &self.ctx.turn);
+        if executions::sent_at(store, &builtin::written_by(draft), &turn.id).await?.is_some() {
+            return Ok(Some(Judgement::Ask(Some(ApprovalReason::Because(l10n::email::may_be_sent())))));
+        }
         let press = builtin::draft_press(self.ctx).await?;
         let is_meant = matches!(press, Some(DraftPress::Send(chosen)) if chosen == draft);
         // A model that goes on after a no has no yes.

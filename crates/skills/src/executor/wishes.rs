@@ -532,15 +532,14 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
         None => executions::shown_to(&ctx.store, here, &ctx.turn.id, RESULTS).await?,
     };
     let rows = executions::of_turn(&ctx.store, &ctx.turn.id).await?;
-    let result =
-        |row: ExecutionRow| Some(PersonsResult { skill: row.skill?, data: row.data?, is_silent: false });
+    let result = |row: ExecutionRow| Some(PersonsResult { skill: row.skill?, data: row.data? });
     let is_done = |row: &ExecutionRow| row.status == ExecutionStatus::Completed;
     let found_now: Vec<PersonsResult> = rows.into_iter().filter(is_done).filter_map(result).collect();
     if let Some(found) = &ctx.turn.found {
         let items: Vec<Value> =
             found.items.iter().filter_map(|item| found_thing(item, ctx.turn.zone)).collect();
         let data = json!({"items": items}).to_string();
-        before.insert(0, PersonsResult { skill: "watch.told".to_owned(), data, is_silent: false });
+        before.insert(0, PersonsResult { skill: "watch.told".to_owned(), data });
     }
     let mut senders = BTreeMap::new();
     let mut read = |result: &PersonsResult| {
@@ -560,10 +559,7 @@ pub(super) async fn shown(ctx: &TurnContext, registry: &Registry) -> Result<Show
             None => (false, things(std::slice::from_ref(&data))),
         }
     };
-    let (silent, told): (Vec<_>, Vec<_>) = before.iter().partition(|result| result.is_silent);
-    let mut shown = Shown::new(told.into_iter().map(&mut read))
-        .with_untold(silent.into_iter().map(&mut read))
-        .with_found(found_now.iter().map(&mut read));
+    let mut shown = Shown::new(before.iter().map(&mut read)).with_found(found_now.iter().map(&mut read));
     shown.senders = senders;
     Ok(shown)
 }

@@ -340,22 +340,21 @@ pub struct PersonsResult {
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
-    /// Its turn ended without a word to the person.
-    #[sqlx(try_from = "Flag")]
-    pub is_silent: bool,
 }
 
-/// What was returned to a person's turns in a conversation before a turn of theirs, the newest first.
+/// What was shown to a person in a conversation before a turn of theirs, the newest first: nothing of turns that ended without
+/// a word, unless that was told later, as after quiet hours.
 pub async fn shown_to(
     store: &Store,
     (conversation, person): (&ConversationId, &PersonId),
     turn: &TurnId,
     limit: i64,
 ) -> Result<Vec<PersonsResult>> {
-    let sql = "SELECT e.skill, e.data, CASE WHEN t.answer = $5 THEN 1 ELSE 0 END AS is_silent \
-        FROM executions e JOIN turns t ON t.id = e.turn_id JOIN conversations c ON c.id = t.conversation_id \
+    let sql = "SELECT e.skill, e.data FROM executions e JOIN turns t ON t.id = e.turn_id \
+        JOIN conversations c ON c.id = t.conversation_id \
         WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.seq < (SELECT seq FROM turns WHERE id = $3) \
         AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND t.seq > c.history_from AND t.forgotten_at IS NULL AND e.kind = 'skill' AND e.status = 'completed' \
+        AND (coalesce(t.answer, '') <> $5 OR EXISTS (SELECT 1 FROM watch_items w WHERE w.person_id = t.person_id AND w.key = t.id AND w.state = 'told')) \
         AND e.data IS NOT NULL ORDER BY e.seq DESC LIMIT $4 + 0";
     store.all(sql, &values! { conversation, person, turn, limit, NOTHING_TO_TELL }).await
 }

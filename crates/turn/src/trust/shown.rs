@@ -28,17 +28,9 @@ impl Shown {
         let mut shown = Self::default();
         for (is_list, things) in results {
             shown.label(is_list, &things);
-            shown = shown.with_untold([(is_list, things)]);
+            shown.older.extend(things.into_iter().filter(|thing| matches!(thing.noun, "mail" | "file")));
         }
         shown
-    }
-
-    /// The same with what was found and never told: no label means it, but words may.
-    #[must_use]
-    pub fn with_untold(mut self, results: impl IntoIterator<Item = (bool, Vec<Thing>)>) -> Self {
-        let things = results.into_iter().flat_map(|(_, things)| things);
-        self.older.extend(things.filter(|thing| matches!(thing.noun, "mail" | "file")));
-        self
     }
 
     /// The same with what this turn's own calls have found, the oldest first. The person hadn't seen that as they wrote: only

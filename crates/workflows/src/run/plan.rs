@@ -84,7 +84,7 @@ impl Runner {
             Some((previous, wish)) => l10n::plans::changed_goal(cut(&previous.goal, max), cut(wish, max)),
             None => wanted.goal.to_owned(),
         };
-        let (goal, title) = (&changed(plans::MAX_GOAL / 2), &changed(SHOWN));
+        let (goal, title) = (&changed(plans::MAX_GOAL), &changed(SHOWN));
         let workflow = plans::workflow(&plan, goal).map_err(|_| l10n::plans::gone())?;
         let text = match rest {
             None => {
