@@ -272,7 +272,15 @@ impl Sending<'_> {
         let is_sent = self.was_sent().await
             || (self.call.ctx.io.lease.heartbeat.is_fresh()
                 && self.mail.smtp.resume(self.message_id).await.unwrap_or(false));
-        if is_sent { self.set(mails, true).await } else { Err(SkillError::unknown_outcome().into()) }
+        if is_sent { self.accepted(mails).await } else { Err(SkillError::unknown_outcome().into()) }
+    }
+
+    /// The server has it, also if our note of that fails: what is read next time then is `handed_over`, which is looked up.
+    async fn accepted(&self, mails: Begun) -> Result<()> {
+        match self.set(mails, true).await {
+            Err(Failure::Store(error)) if !matches!(error, StoreError::Stale(_)) => Ok(()),
+            noted => noted,
+        }
     }
 
     async fn hand_over(&self, letter: &Composed, before: Begun) -> Result<()> {
@@ -289,7 +297,7 @@ impl Sending<'_> {
         match sent {
             Ok(_) => {
                 fail_point("mail-sent");
-                self.set(before, true).await
+                self.accepted(before).await
             }
             Err(error) if error.may_have_happened => self.settle(before).await,
             Err(error) => {
