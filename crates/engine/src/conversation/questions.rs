@@ -310,7 +310,6 @@ impl Conversations {
         let instance = self.instance_for(row, conversation);
         let rest = verdicts::after_no(&row.text, given)
             .filter(|rest| row.kind == InboxKind::Answer && !rest.starts_with('/'));
-        let given = if own.is_some() { "no to all" } else { given };
         loop {
             let (open, _) = questions::open_and_read(&self.store, conversation).await?;
             let (mut batch, mut theirs) = (Batch::new(), Vec::new());
@@ -328,6 +327,7 @@ impl Conversations {
             // Another question may have come since the text was matched.
             let is_read = verdicts::verdict(given).is_none() || answers_all_listed(given, &open);
             let answers = match verdicts::read(given, theirs.len(), &all, by_number) {
+                _ if own.is_some() => all.iter().map(|at| (*at, false)).collect(),
                 Some(Verdicts::Of(answers)) if is_read => answers,
                 _ => BTreeMap::new(),
             };
