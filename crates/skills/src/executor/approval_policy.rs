@@ -76,13 +76,14 @@ impl ActiveCall<'_> {
         let given = given.filter(|given| given.keys().all(|name| name == "draft" || name == "account"));
         let Some(draft) = given.and_then(|given| given.get("draft")?.as_str()) else { return Ok(None) };
         let (store, turn) = (&self.ctx.store, &self.ctx.turn);
-        if executions::sent_at(store, &builtin::written_by(draft), &turn.id).await?.is_some() {
-            return Ok(Some(Judgement::Ask(Some(ApprovalReason::Because(l10n::email::may_be_sent())))));
-        }
         let press = builtin::draft_press(self.ctx).await?;
-        let is_meant = matches!(press, Some(DraftPress::Send(chosen)) if chosen == draft);
+        if !matches!(press, Some(DraftPress::Send(chosen)) if chosen == draft) {
+            let sent = executions::sent_at(store, &builtin::written_by(draft), &turn.id).await?;
+            let why = || Judgement::Ask(Some(ApprovalReason::Because(l10n::email::may_be_sent())));
+            return Ok(sent.map(|_| why()));
+        }
         // A model that goes on after a no has no yes.
-        if !is_meant || inbox::last_answer(store, &turn.id, &turn.person.id).await?.is_some() {
+        if inbox::last_answer(store, &turn.id, &turn.person.id).await?.is_some() {
             return Ok(None);
         }
         let now = preview.text.as_deref().unwrap_or_default();

@@ -173,14 +173,15 @@ async fn of_watch(
     let mut wishes: Wishes = serde_json::from_str(&now.wishes).unwrap_or_default();
     if wishes.read == Some(0) {
         let read = of_words(ctx, model, &now.words).await?;
-        let mut batch = ctx.batch();
-        watches::change(&mut batch, &now, &WatchRow { wishes: json!(read).to_string(), ..now.clone() });
-        let told = read_later(&now, &read).into();
-        outbox::say(&ctx.store, &mut batch, &ctx.turn.conversation.id, &outbox::anybody(), &told);
-        let is_answer = matches!(read.failure, None | Some(WishFailure::Nonsense));
-        if is_answer && ctx.store.try_write(batch).await? {
-            ctx.wake_delivery();
-            wishes = read;
+        if matches!(read.failure, None | Some(WishFailure::Nonsense)) {
+            let mut batch = ctx.batch();
+            watches::change(&mut batch, &now, &WatchRow { wishes: json!(read).to_string(), ..now.clone() });
+            let told = read_later(&now, &read).into();
+            outbox::say(&ctx.store, &mut batch, &ctx.turn.conversation.id, &outbox::anybody(), &told);
+            if ctx.store.try_write(batch).await? {
+                ctx.wake_delivery();
+                wishes = read;
+            }
         }
     }
     let things = u32::try_from(found.items.len()).unwrap_or(u32::MAX);
